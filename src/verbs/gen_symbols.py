@@ -10,7 +10,7 @@ The name of an output says what goes into it: *.map, *.c or *.h.
   stands in front of are exported without a version, and hidden visibility keeps everything else in.
 - stubs.c defines every name once more, weakly, so that a function without an author still links, and every
   other (name, version) pair as an alias of one of a handful of bodies.
-- versions.h has VERBS_VERSIONS_<name> for implemented names that sit in more than one node.
+- versions.h has VERBS_VERSIONS_<name>(function) for implemented names that sit in more than one node.
 """
 
 import sys
@@ -54,8 +54,8 @@ def read_symbols(path):
 
 
 def in_several_nodes(symbol):
-    # The linker drops a plain name that has the address of one of its versions, so then the default version must be
-    # spelled out as well.
+    # The linker confuses a plain name with a version of that name at the same address, so a function with several
+    # versions is defined under another name.
     return symbol.state == "implemented" and len(symbol.versions) > 1
 
 
@@ -152,11 +152,11 @@ def write_versions(symbols, out):
     out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
     out.write("/* Made by gen_symbols.py from symbols.list: do not edit. */\n")
     out.write("#ifndef VERBS_VERSIONS_H\n#define VERBS_VERSIONS_H\n\n")
-    out.write("/* One version of a function that this file defines. */\n"
-              "#define VERBS_VERSION(name, alias_name, version) \\\n"
-              "\textern __typeof__(name) alias_name \\\n"
-              '\t\t__attribute__((visibility("default"), alias(#name), used)); \\\n'
-              '\t__asm__(".symver " #alias_name ", " #name version ", remove")\n')
+    out.write("/* One version of a function, which this file defines under another name. */\n"
+              "#define VERBS_VERSION(function, alias_name, symbol) \\\n"
+              "\textern __typeof__(function) alias_name \\\n"
+              '\t\t__attribute__((visibility("default"), alias(#function), used)); \\\n'
+              '\t__asm__(".symver " #alias_name ", " symbol ", remove")\n')
     for symbol in symbols:
         if not in_several_nodes(symbol):
             continue
@@ -164,8 +164,8 @@ def write_versions(symbols, out):
         for version, default in symbol.versions:
             alias = f"{symbol.name}_{version.lower().replace('.', '_')}"
             at = "@@" if default else "@"
-            lines.append(f'VERBS_VERSION({symbol.name}, {alias}, "{at}{node(version)}")')
-        out.write(f"\n#define VERBS_VERSIONS_{symbol.name} \\\n\t" + "; \\\n\t".join(lines) + "\n")
+            lines.append(f'VERBS_VERSION(function, {alias}, "{symbol.name}{at}{node(version)}")')
+        out.write(f"\n#define VERBS_VERSIONS_{symbol.name}(function) \\\n\t" + "; \\\n\t".join(lines) + "\n")
     out.write("\n#endif\n")
 
 

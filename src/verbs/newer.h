@@ -60,14 +60,6 @@ const char *ibv_get_sysfs_path(void);
  */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
 
-/** ibv_query_gid_type() - @type gets 0 (InfiniBand or RoCE v1) or 1 (RoCE v2). Returns 0, or -1
- * with errno. */
-int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
-		       int *type);
-
-/** ibv_wr_opcode_str() - the name of a work request's operation. */
-const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode);
-
 /** ibv_dontfork_range(), ibv_dofork_range() - nothing is pinned here, so both do nothing and return
  * 0. */
 int ibv_dontfork_range(void *base, size_t size);

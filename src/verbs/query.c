@@ -12,7 +12,8 @@ enum {
 	GID_TYPE_ROCE_V2 = 1,
 };
 
-int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type)
+static int query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
+			  int *type)
 {
 	struct ibv_gid_entry entry;
 	int error = _ibv_query_gid_ex(context, port_num, index, &entry, 0, sizeof(entry));
@@ -29,7 +30,7 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned i
 	*type = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? GID_TYPE_ROCE_V2 : GID_TYPE_IB_OR_ROCE_V1;
 	return 0;
 }
-VERBS_VERSIONS_ibv_query_gid_type;
+VERBS_VERSIONS_ibv_query_gid_type(query_gid_type);
 
 int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed)
 {

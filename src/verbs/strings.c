@@ -102,7 +102,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
 	return text_of(texts, COUNT(texts), (int)status);
 }
 
-const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
+static const char *wr_opcode_str(enum ibv_wr_opcode opcode)
 {
 	static const char *const texts[] = {
 		[IBV_WR_RDMA_WRITE] = "rdma write",
@@ -121,4 +121,4 @@ const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
 
 	return text_of(texts, COUNT(texts), (int)opcode);
 }
-VERBS_VERSIONS_ibv_wr_opcode_str;
+VERBS_VERSIONS_ibv_wr_opcode_str(wr_opcode_str);
