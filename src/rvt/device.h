@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.h - everything one process knows of verbs objects; ports, limits, and what it asks of others */
+/* device.h - everything one process knows of verbs objects; ports, limits, and what it asks of
+ * others */
 #ifndef RVT_DEVICE_H
 #define RVT_DEVICE_H
 
@@ -16,16 +17,16 @@ struct rvt_cq;
 struct rvt_qp;
 struct rvt_srq;
 
-#define RVT_GID_TABLE   64
-#define RVT_PORT_NAME   64
-#define RVT_MAX_PORTS   16
+#define RVT_GID_TABLE 64
+#define RVT_PORT_NAME 64
+#define RVT_MAX_PORTS 16
 
 /* One network interface = one RDMA device with one port, as programs see it. Filled by runtime. */
 struct rvt_port {
-	char name[RVT_PORT_NAME];   /* of the device: adverb_lo */
+	char name[RVT_PORT_NAME]; /* of the device: adverb_lo */
 	char ifname[16];
-	uint32_t index;             /* of the device in this process' list */
-	uint64_t guid;              /* big-endian bytes in memory */
+	uint32_t index; /* of the device in this process' list */
+	uint64_t guid;	/* big-endian bytes in memory */
 	uint32_t netdev_mtu;
 	enum rvt_mtu active_mtu, max_mtu;
 	bool up;
@@ -35,7 +36,8 @@ struct rvt_port {
 /** rvt_port_gid() - the GID at @index, or NULL when empty or out of range. */
 const struct gid *rvt_port_gid(const struct rvt_port *port, unsigned index);
 
-/* User memory: supplied by runtime, which survives pages that are not there. All return 0 or -EFAULT. */
+/* User memory: supplied by runtime, which survives pages that are not there. All return 0 or
+ * -EFAULT. */
 struct rvt_memory_ops {
 	int (*read)(void *to, uint64_t from, size_t length);
 	int (*write)(uint64_t to, const void *from, size_t length);
@@ -46,13 +48,17 @@ struct rvt_memory_ops {
 	int (*probe)(uint64_t address, uint64_t length, bool write);
 };
 
-/* What a protocol engine does for the queue pairs; see roce/engine.h. All are called with the lane locked. */
+/* What a protocol engine does for the queue pairs; see roce/engine.h. All are called with the lane
+ * locked. */
 struct rvt_transport_ops {
 	size_t qp_size; /* struct that starts with struct rvt_qp */
 	/* Fresh private state: at creation and at every RESET. */
 	int (*qp_init)(struct rvt_qp *qp);
-	/* Stop: no timer, queue or list of the engine refers to the QP afterwards. RESET and destroy. */
+	/* Stop: no timer, queue or list of the engine refers to the QP afterwards. RESET and
+	 * destroy. */
 	void (*qp_stop)(struct rvt_qp *qp);
+	/* Destroy, after qp_stop: free what qp_init allocated. */
+	void (*qp_deinit)(struct rvt_qp *qp);
 	/* Attributes were applied (mask says which); the state is already the new one. */
 	void (*qp_modified)(struct rvt_qp *qp, enum rvt_qp_state old, uint32_t mask);
 	/* The QP goes to ERR: drop what is half done; rvt flushes the queues itself afterwards. */
@@ -68,17 +74,18 @@ struct rvt_observer {
 	/* @cq had one event coming and its armed condition was met: wake the completion channel. */
 	void (*cq_event)(void *context, struct rvt_cq *cq);
 	/* An asynchronous event; exactly one of the objects, or none for port events. */
-	void (*async_event)(void *context, enum rvt_event event, struct rvt_qp *qp, struct rvt_cq *cq,
-			    struct rvt_srq *srq);
+	void (*async_event)(void *context, enum rvt_event event, struct rvt_qp *qp,
+			    struct rvt_cq *cq, struct rvt_srq *srq);
 	/* A refusal or drop, with the object (may be NULL) and the values compared. */
-	void (*cause)(void *context, enum rvt_verdict verdict, struct restrack_entry *object, uint64_t value1,
-		      uint64_t value2);
+	void (*cause)(void *context, enum rvt_verdict verdict, struct restrack_entry *object,
+		      uint64_t value1, uint64_t value2);
 	void *context;
 };
 
 struct rvt_limits {
-	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd, max_srq, max_srq_wr,
-		max_srq_sge, max_ah, max_inline, max_rd_atomic, max_dest_rd_atomic, max_mcast_grp;
+	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd, max_srq,
+		max_srq_wr, max_srq_sge, max_ah, max_inline, max_rd_atomic, max_dest_rd_atomic,
+		max_mcast_grp;
 	uint64_t max_mr_size;
 };
 extern const struct rvt_limits rvt_limits;
@@ -98,13 +105,13 @@ struct rvt_device {
 	const struct rvt_memory_ops *memory;
 	const struct rvt_transport_ops *transport;
 	const struct rvt_observer *observer;
-	void *engine;          /* the transport's own */
+	void *engine; /* the transport's own */
 	struct random random;
-	uint64_t now_ns;       /* monotonic; the caller sets it before it calls in */
+	uint64_t now_ns; /* monotonic; the caller sets it before it calls in */
 	struct deadlines deadlines;
-	struct table qps;      /* QPN -> struct rvt_qp: whom packets find */
+	struct table qps; /* QPN -> struct rvt_qp: whom packets find */
 	struct list_node qp_list, mr_list;
-	uint64_t *counters;    /* RVT_COUNTERS of them, in the ledger: readable from outside */
+	uint64_t *counters; /* RVT_COUNTERS of them, in the ledger: readable from outside */
 	uint32_t first_qpn, qpn_count;
 	uint32_t mr_generation;
 	unsigned special_port; /* SMI/GSI numbers given out, one bit per port */
@@ -123,17 +130,19 @@ struct rvt_device_config {
 
 /** rvt_device_init() - every op must be there (asserted). -ENOMEM */
 int rvt_device_init(struct rvt_device *device, const struct rvt_device_config *config) MUST_USE;
-/** rvt_device_deinit() - counts and destroys what is left (rvt_free_all_qps()); returns the number of leaks. */
+/** rvt_device_deinit() - counts and destroys what is left (rvt_free_all_qps()); returns the number
+ * of leaks. */
 unsigned rvt_device_deinit(struct rvt_device *device);
 
 static inline void rvt_count(struct rvt_device *device, enum rvt_counter counter)
 {
-	__atomic_store_n(&device->counters[counter], device->counters[counter] + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&device->counters[counter], device->counters[counter] + 1,
+			 __ATOMIC_RELAXED);
 }
 
 /** rvt_refuse() - tell the observer and return the verdict's negative errno. */
-int rvt_refuse(struct rvt_device *device, enum rvt_verdict verdict, struct restrack_entry *object, uint64_t value1,
-	       uint64_t value2);
+int rvt_refuse(struct rvt_device *device, enum rvt_verdict verdict, struct restrack_entry *object,
+	       uint64_t value1, uint64_t value2);
 
 /* One opening of a device. */
 struct rvt_context {
@@ -142,7 +151,8 @@ struct rvt_context {
 	struct rvt_port *port;
 	void *owner; /* the front's context */
 };
-int rvt_context_open(struct rvt_device *device, struct rvt_port *port, struct rvt_context **ret) MUST_USE;
+int rvt_context_open(struct rvt_device *device, struct rvt_port *port,
+		     struct rvt_context **ret) MUST_USE;
 /** rvt_context_close() - destroys what the program left in it, QPs first. */
 void rvt_context_close(struct rvt_context *context);
 
@@ -164,8 +174,10 @@ struct rvt_ah {
 	struct rvt_ah_attr attr;
 	void *owner;
 };
-/** rvt_check_ah_attr() - is_global, family, GID index; fills attr->sgid. 0 or a negative errno, cause told. */
-int rvt_check_ah_attr(struct rvt_device *device, const struct rvt_port *port, struct rvt_ah_attr *attr) MUST_USE;
+/** rvt_check_ah_attr() - is_global, family, GID index; fills attr->sgid. 0 or a negative errno,
+ * cause told. */
+int rvt_check_ah_attr(struct rvt_device *device, const struct rvt_port *port,
+		      struct rvt_ah_attr *attr) MUST_USE;
 int rvt_create_ah(struct rvt_pd *pd, const struct rvt_ah_attr *attr, struct rvt_ah **ret) MUST_USE;
 int rvt_destroy_ah(struct rvt_ah *ah) MUST_USE;
 

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.h - the values that verbs are made of; numbers equal those of the verbs ABI (checked in verbs/) */
+/* types.h - the values that verbs are made of; numbers equal those of the verbs ABI (checked in
+ * verbs/) */
 #ifndef RVT_TYPES_H
 #define RVT_TYPES_H
-
-#include "base/gid.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RVT_MAX_SGE     32
-#define RVT_MAX_INLINE  1024
-#define RVT_MAX_MESSAGE (1u << 31)
-#define RVT_PSN_WINDOW  (1u << 23)
+#include "base/gid.h"
 
-enum rvt_qp_type { RVT_QPT_RC = 2, RVT_QPT_UC = 3, RVT_QPT_UD = 4 };
+#define RVT_MAX_SGE	32
+#define RVT_MAX_INLINE	1024
+#define RVT_MAX_MESSAGE (1u << 31)
+#define RVT_PSN_WINDOW	(1u << 23)
+
+enum rvt_qp_type {
+	RVT_QPT_RC = 2,
+	RVT_QPT_UC = 3,
+	RVT_QPT_UD = 4
+};
 
 enum rvt_qp_state {
 	RVT_QPS_RESET,
@@ -26,7 +31,13 @@ enum rvt_qp_state {
 	RVT_QPS_COUNT,
 };
 
-enum rvt_mtu { RVT_MTU_256 = 1, RVT_MTU_512, RVT_MTU_1024, RVT_MTU_2048, RVT_MTU_4096 };
+enum rvt_mtu {
+	RVT_MTU_256 = 1,
+	RVT_MTU_512,
+	RVT_MTU_1024,
+	RVT_MTU_2048,
+	RVT_MTU_4096
+};
 
 enum rvt_opcode {
 	RVT_WR_RDMA_WRITE = 0,
@@ -101,7 +112,11 @@ enum rvt_wc_opcode {
 	RVT_WC_RECV_RDMA_WITH_IMM = 129,
 };
 
-enum rvt_wc_flags { RVT_WC_GRH = 1, RVT_WC_WITH_IMM = 2, RVT_WC_WITH_INV = 8 };
+enum rvt_wc_flags {
+	RVT_WC_GRH = 1,
+	RVT_WC_WITH_IMM = 2,
+	RVT_WC_WITH_INV = 8
+};
 
 enum rvt_event {
 	RVT_EVENT_CQ_ERR = 0,
@@ -148,7 +163,8 @@ struct rvt_send_wr {
 	enum rvt_opcode opcode;
 	uint32_t send_flags;
 	const struct rvt_sge *sg_list;
-	/* Pieces of inline data when RVT_SEND_INLINE: then addr is a host pointer and lkey is ignored. */
+	/* Pieces of inline data when RVT_SEND_INLINE: then addr is a host pointer and lkey is
+	 * ignored. */
 	uint32_t num_sge;
 	uint32_t imm_data; /* network order, opaque */
 	uint32_t invalidate_rkey;

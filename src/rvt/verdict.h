@@ -15,11 +15,11 @@ enum rvt_verdict {
 /* What one verdict means to each of those who must be told. */
 struct rvt_verdict_row {
 	const char *name;
-	int error;                 /* errno of a verb that is refused so */
-	uint8_t nak;               /* AETH syndrome for the peer, 0 = none */
+	int error;		   /* errno of a verb that is refused so */
+	uint8_t nak;		   /* AETH syndrome for the peer, 0 = none */
 	enum rvt_wc_status status; /* of the work request that it ends */
-	enum rvt_event event;      /* raised on the QP, or RVT_EVENT_NONE */
-	const char *sentence;      /* for people; may hold %1 and %2: the two values of the cause */
+	enum rvt_event event;	   /* raised on the QP, or RVT_EVENT_NONE */
+	const char *sentence;	   /* for people; may hold %1 and %2: the two values of the cause */
 };
 
 /** rvt_verdict_row() - total: an unknown number gives the row of RVT_OK. */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qp.h - what the engine keeps for a queue pair, and who inside the engine calls whom (private to
+ * roce/) */
+#ifndef ROCE_QP_H
+#define ROCE_QP_H
+
+#include "roce/engine.h"
+#include "wire/packet.h"
+
+/*
+ * The requester's place is (index, psn): the WQE and the next PSN to send. Every packet of a
+ * message can be built from its PSN alone, so going back is setting the place.
+ */
+struct roce_requester {
+	uint32_t index;		  /* send queue index of the WQE to send from */
+	uint32_t psn;		  /* next to send */
+	uint32_t max_psn;	  /* highest ever sent, plus 1 */
+	uint32_t una;		  /* oldest not acknowledged */
+	uint32_t rd_atomic;	  /* READs and atomics sent and unanswered */
+	uint32_t since_ack_req;	  /* packets since one asked for an ACK */
+	uint32_t in_flight_bytes; /* this QP's share of peer->in_flight_bytes */
+	uint8_t retries_left, rnr_retries_left;
+	bool waiting_rnr;  /* nothing is sent before rnr_timer */
+	bool waiting_peer; /* on peer->waiting */
+	bool waiting_link; /* reserve() gave nothing */
+	bool rewound;	   /* went back once since the last progress: the same NAK again is stale */
+	bool implied_nak; /* a READ is being asked again: other responses are ignored until it comes
+			   */
+};
+
+/* A READ or atomic that can be answered again. */
+struct roce_resource {
+	enum {
+		ROCE_RESOURCE_FREE,
+		ROCE_RESOURCE_READ,
+		ROCE_RESOURCE_ATOMIC
+	} kind;
+	bool replay; /* being answered again: its region is looked up by key (roce_recheck_mr) */
+	uint32_t first_psn, last_psn;
+	uint32_t psn;	  /* next response to send */
+	uint32_t end_psn; /* last response of this run */
+	uint64_t va;	  /* as asked first */
+	uint32_t length, rkey;
+	struct rvt_mr *mr;   /* while answering; NULL for zero length and when idle */
+	uint64_t address;    /* of va, in this process */
+	uint32_t generation; /* of mr at first execution */
+	uint32_t access;     /* rights of mr then */
+	uint64_t original;   /* atomic: the value before */
+};
+
+#define ROCE_MAX_RESOURCES 128
+
+struct roce_responder {
+	uint32_t psn; /* expected */
+	uint32_t msn;
+	uint8_t last_opcode; /* of the message in progress; see in_message */
+	bool in_message;
+	bool nak_sent; /* a sequence or RNR NAK is out for psn: stay silent until it comes */
+	bool uc_drop;  /* UC: until the next FIRST or ONLY */
+	bool ack_owed; /* an ACK for psn - 1 is due; on engine->acks */
+	bool comm_est;
+	/* A NAK or RNR to be sent after the responses before it. */
+	bool nak_pending;
+	uint8_t nak_syndrome;
+	uint32_t nak_psn;
+	/* The SEND or WRITE in progress. */
+	uint32_t offset; /* bytes placed */
+	uint32_t length; /* WRITE: of its RETH */
+	uint64_t va, address;
+	uint32_t rkey, generation;
+	struct rvt_mr *mr;
+	/* Replay ring: exactly max_dest_rd_atomic of the latest; head is where the next goes. */
+	struct roce_resource *resources;
+	uint32_t resource_count, resource_head;
+	uint32_t active; /* resources with responses still to be sent, answered in PSN order */
+};
+
+struct roce_qp {
+	struct rvt_qp rvt; /* first */
+	struct roce_engine *engine;
+	struct roce_flow flow;	/* RC, UC: to the peer; valid from RTR on */
+	struct roce_peer *peer; /* RC; NULL before RTR */
+	struct list_node ready_node, ack_node, wait_node;
+	struct roce_requester requester;
+	struct roce_responder responder;
+	uint8_t mtu_shift; /* log2 of the path MTU */
+};
+
+static inline struct roce_qp *to_roce_qp(struct rvt_qp *qp)
+{
+	return container_of(qp, struct roce_qp, rvt);
+}
+
+/* transmit.c: building packets into the link. */
+struct roce_outgoing {
+	struct roce_engine *engine;
+	const struct roce_flow *flow;
+	uint8_t *packet;
+	uint8_t *payload; /* write exactly payload_length bytes here */
+	size_t length;	  /* of all */
+	uint32_t payload_length;
+	uint16_t ipv4_id;
+};
+/**
+ * roce_packet_start() - room for @headers (pad is set here from @payload_length) and the payload.
+ * Return: 0, or -EAGAIN when the link is full. Then roce_packet_finish() or roce_packet_cancel().
+ */
+int roce_packet_start(struct roce_engine *engine, const struct roce_flow *flow,
+		      struct packet *headers, uint32_t payload_length,
+		      struct roce_outgoing *out) MUST_USE;
+/** roce_packet_finish() - pad, ICRC (unless trusted), commit, count. */
+void roce_packet_finish(struct roce_outgoing *out);
+void roce_packet_cancel(struct roce_outgoing *out);
+
+/* engine.c */
+/** roce_qp_ready() - the QP has something to send: serve it in the next run. Idempotent. */
+void roce_qp_ready(struct roce_qp *qp);
+/** roce_owe_ack() - an acknowledgement is due: put on engine->acks. Idempotent. */
+void roce_owe_ack(struct roce_qp *qp);
+
+/* requester.c: RC and UC */
+void roce_requester_reset(struct roce_qp *qp);
+void roce_requester_start(
+	struct roce_qp *qp); /* RTS reached: una, psn from sq_psn, counters from attr */
+/** roce_requester_run() - send up to @budget packets. Return: packets sent; ready again if more
+ * could go now. */
+unsigned roce_requester_run(struct roce_qp *qp, unsigned budget);
+/** roce_requester_seek() - go back (or on) to @psn: finds the WQE. */
+void roce_requester_seek(struct roce_qp *qp, uint32_t psn);
+/** roce_requester_fail() - the oldest WQE ends with @verdict, QP to ERR (RC) or SQE (UC, UD). */
+void roce_requester_fail(struct roce_qp *qp, enum rvt_verdict verdict, uint64_t value1,
+			 uint64_t value2);
+
+/* completer.c: RC responses, timers */
+void roce_completer_receive(struct roce_qp *qp, const struct packet *packet);
+void roce_completer_timeout(struct roce_qp *qp);
+void roce_completer_rnr_timeout(struct roce_qp *qp);
+
+/* peer.c: windows toward one receiving socket */
+int roce_peer_join(struct roce_qp *qp) MUST_USE; /* -ENOMEM */
+void roce_peer_leave(struct roce_qp *qp);
+bool roce_peer_room(struct roce_qp *qp, uint32_t bytes); /* false: the QP now waits */
+void roce_peer_sent(struct roce_qp *qp, uint32_t bytes);
+void roce_peer_acked(struct roce_qp *qp, uint32_t bytes); /* wakes who waits */
+void roce_peer_lost(struct roce_qp *qp); /* everything in flight of this QP is forgotten */
+
+/* responder.c: RC and UC requests; resource.c: replay; response.c: READ responses, ACKs */
+int roce_responder_init(struct roce_qp *qp) MUST_USE; /* at creation and RESET */
+void roce_responder_start(
+	struct roce_qp *qp); /* RTR reached: psn from rq_psn, resources; attr may change later */
+void roce_responder_stop(
+	struct roce_qp *qp); /* ERR, RESET, destroy: releases regions, frees nothing else */
+void roce_responder_deinit(struct roce_qp *qp); /* destroy: frees resources */
+void roce_responder_receive(struct roce_qp *qp, const struct packet *packet);
+/** roce_responder_run() - READ responses, atomic answers and what waits behind them; up to @budget
+ * packets. */
+unsigned roce_responder_run(struct roce_qp *qp, unsigned budget);
+bool roce_responder_pending(const struct roce_qp *qp);
+/** roce_responder_ack() - send the owed ACK now, if nothing must go before it. Return: false when
+ * the link is full. */
+bool roce_responder_ack(struct roce_qp *qp);
+/** roce_recheck_mr() - take the region of a replayed READ again: RVT_OK, or RKEY_* as it is now;
+ * see resource.c. */
+enum rvt_verdict roce_recheck_mr(struct roce_qp *qp, struct roce_resource *resource);
+
+/* datagram.c: UD, both directions */
+unsigned roce_datagram_run(struct roce_qp *qp, unsigned budget);
+void roce_datagram_receive(struct roce_qp *qp, const struct packet *packet,
+			   const struct roce_datagram *datagram);
+
+#endif
