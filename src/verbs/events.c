@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* events.c - completion channels and asynchronous events: descriptors that programs can poll */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "verbs/objects.h"
+
+int verbs_make_eventfd(void)
+{
+	/* A semaphore: the descriptor is readable once for each event. */
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	int high;
+
+	if (fd < 0)
+		return -errno;
+	if (fd > STDERR_FILENO)
+		return fd;
+	/* The program closed its standard descriptors; what it writes there later is not for us. */
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (high < 0)
+		high = -errno;
+	close(fd);
+	return high;
+}
+
+static void raise_fd(int fd)
+{
+	uint64_t one = 1;
+
+	if (write(fd, &one, sizeof(one)) < 0)
+		return; /* only a full counter, which is readable anyway */
+}
+
+/* Take one count off; with @wait block like read(), with the device going on. 0 or a negative
+ * errno. */
+static int take(int fd)
+{
+	uint64_t count;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	if (!(flags & O_NONBLOCK)) {
+		int err = lane_wait(fd);
+
+		if (err)
+			return err;
+	}
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? 0 : -errno;
+}
+
+/* Take a count off without waiting, whatever the program made of the descriptor. */
+static void take_back(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t count;
+
+	if (poll(&p, 1, 0) == 1 && read(fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+/* Completion channels. */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct verbs_channel *channel;
+
+	if (!context || !handle_ok(&to_context(context)->handle, HANDLE_CONTEXT))
+		return fail(-EINVAL);
+	channel = HANDLE_NEW(struct verbs_channel, HANDLE_CHANNEL);
+	if (!channel)
+		return fail(-ENOMEM);
+	channel->ibv.context = context;
+	channel->ibv.fd = verbs_make_eventfd();
+	if (channel->ibv.fd < 0) {
+		int err = channel->ibv.fd;
+
+		handle_free(&channel->handle, HANDLE_CHANNEL);
+		return fail(err);
+	}
+	pthread_mutex_init(&channel->lock, NULL);
+	list_init(&channel->ready);
+	handle_publish(&channel->handle, HANDLE_CHANNEL);
+	return &channel->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct verbs_channel *channel = to_channel(ibv);
+
+	if (!channel)
+		return EINVAL;
+	pthread_mutex_lock(&channel->lock);
+	if (ibv->refcnt) {
+		pthread_mutex_unlock(&channel->lock);
+		return EBUSY;
+	}
+	if (!handle_retire(&channel->handle, HANDLE_CHANNEL)) {
+		pthread_mutex_unlock(&channel->lock);
+		return EINVAL;
+	}
+	pthread_mutex_unlock(&channel->lock);
+	close(ibv->fd);
+	pthread_mutex_destroy(&channel->lock);
+	handle_free(&channel->handle, HANDLE_CHANNEL);
+	return 0;
+}
+
+static void on_completion(struct rvt_cq *rvt)
+{
+	struct verbs_cq *cq = rvt->owner;
+	struct verbs_channel *channel = cq ? cq->channel : NULL;
+
+	if (!channel)
+		return;
+	pthread_mutex_lock(&channel->lock);
+	if (!cq->pending++)
+		list_append(&channel->ready, &cq->node);
+	pthread_mutex_unlock(&channel->lock);
+	raise_fd(channel->ibv.fd);
+}
+
+void verbs_channel_leave(struct verbs_cq *cq)
+{
+	struct verbs_channel *channel = cq->channel;
+
+	if (!channel)
+		return;
+	pthread_mutex_lock(&channel->lock);
+	if (cq->pending)
+		list_unlink(&cq->node);
+	for (; cq->pending; cq->pending--)
+		take_back(channel->ibv.fd);
+	channel->ibv.refcnt--;
+	pthread_mutex_unlock(&channel->lock);
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret, void **cq_context)
+{
+	struct verbs_channel *channel = to_channel(ibv);
+	struct verbs_cq *cq;
+	int err;
+
+	if (!channel || !ret || !cq_context) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (;;) {
+		err = take(ibv->fd);
+		if (err) {
+			errno = -err;
+			return -1;
+		}
+		pthread_mutex_lock(&channel->lock);
+		if (!list_empty(&channel->ready)) {
+			cq = list_entry(channel->ready.next, struct verbs_cq, node);
+			list_unlink(&cq->node);
+			/* Others have their turn before its next one. */
+			if (--cq->pending)
+				list_append(&channel->ready, &cq->node);
+			pthread_mutex_lock(&cq->ex.mutex);
+			cq->comp_delivered++;
+			pthread_mutex_unlock(&cq->ex.mutex);
+			*ret = ibv_cq_ex_to_cq(&cq->ex);
+			*cq_context = cq->ex.cq_context;
+			pthread_mutex_unlock(&channel->lock);
+			return 0;
+		}
+		/* Its CQ was destroyed between the two steps. */
+		pthread_mutex_unlock(&channel->lock);
+	}
+}
+
+void ibv_ack_cq_events(struct ibv_cq *ibv, unsigned int count)
+{
+	if (!to_cq(ibv))
+		return;
+	pthread_mutex_lock(&ibv->mutex);
+	ibv->comp_events_completed += count;
+	pthread_cond_broadcast(&ibv->cond);
+	pthread_mutex_unlock(&ibv->mutex);
+}
+
+/* Asynchronous events. */
+
+int verbs_events_open(struct verbs_device_context *context)
+{
+	int fd = verbs_make_eventfd();
+
+	if (fd < 0)
+		return fd;
+	context->verbs.context.async_fd = fd;
+	list_init(&context->events);
+	pthread_mutex_init(&context->event_lock, NULL);
+	return 0;
+}
+
+void verbs_events_close(struct verbs_device_context *context)
+{
+	list_for_each_safe(node, &context->events) {
+		list_unlink(node);
+		free(list_entry(node, struct verbs_event, node));
+	}
+	close(context->verbs.context.async_fd);
+	pthread_mutex_destroy(&context->event_lock);
+}
+
+static void on_async(struct rvt_port *port, enum rvt_event type, struct rvt_qp *qp,
+		     struct rvt_cq *cq, struct rvt_srq *srq)
+{
+	struct rvt_context *rvt = qp ? qp->context : cq ? cq->context : srq ? srq->context : NULL;
+	struct verbs_device_context *context = rvt ? rvt->owner : NULL;
+	struct verbs_event *event;
+
+	(void)port;
+	if (!context || !(qp ? qp->owner : cq ? cq->owner : srq->owner))
+		return;
+	event = calloc(1, sizeof(*event));
+	if (!event) {
+		lane_log(LANE_LOG_ERROR, "no memory for an asynchronous event: %s",
+			 ibv_event_type_str((int)type));
+		return;
+	}
+	event->ibv.event_type = (enum ibv_event_type)type;
+	if (qp)
+		event->ibv.element.qp = &((struct verbs_qp *)qp->owner)->ex.qp_base;
+	else if (cq)
+		event->ibv.element.cq = ibv_cq_ex_to_cq(&((struct verbs_cq *)cq->owner)->ex);
+	else
+		event->ibv.element.srq = &((struct verbs_srq *)srq->owner)->ibv;
+	pthread_mutex_lock(&context->event_lock);
+	list_append(&context->events, &event->node);
+	pthread_mutex_unlock(&context->event_lock);
+	raise_fd(context->verbs.context.async_fd);
+}
+
+const struct lane_events verbs_events = {
+	.completion = on_completion,
+	.asynchronous = on_async,
+};
+
+/* Where the interface counts the events of an object; NULL for events of a port or device. */
+static uint32_t *counters_of(const struct ibv_async_event *event, pthread_mutex_t **mutex,
+			     pthread_cond_t **cond, uint32_t **completed)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR: {
+		struct verbs_cq *cq = to_cq(event->element.cq);
+
+		if (!cq)
+			return NULL;
+		*mutex = &cq->ex.mutex;
+		*cond = &cq->ex.cond;
+		*completed = &cq->ex.async_events_completed;
+		return &cq->async_delivered;
+	}
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: {
+		struct verbs_srq *srq = to_srq(event->element.srq);
+
+		if (!srq)
+			return NULL;
+		*mutex = &srq->ibv.mutex;
+		*cond = &srq->ibv.cond;
+		*completed = &srq->ibv.events_completed;
+		return &srq->async_delivered;
+	}
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED: {
+		struct verbs_qp *qp = to_qp(event->element.qp);
+
+		if (!qp)
+			return NULL;
+		*mutex = &qp->ex.qp_base.mutex;
+		*cond = &qp->ex.qp_base.cond;
+		*completed = &qp->ex.qp_base.events_completed;
+		return &qp->async_delivered;
+	}
+	default:
+		return NULL;
+	}
+}
+
+int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret)
+{
+	struct verbs_device_context *context;
+	uint32_t *delivered, *completed;
+	pthread_mutex_t *mutex;
+	pthread_cond_t *cond;
+	int err;
+
+	if (!ibv || !ret || !handle_ok(&to_context(ibv)->handle, HANDLE_CONTEXT)) {
+		errno = EINVAL;
+		return -1;
+	}
+	context = to_context(ibv);
+	for (;;) {
+		struct verbs_event *event = NULL;
+
+		err = take(ibv->async_fd);
+		if (err) {
+			errno = -err;
+			return -1;
+		}
+		pthread_mutex_lock(&context->event_lock);
+		if (!list_empty(&context->events)) {
+			event = list_entry(context->events.next, struct verbs_event, node);
+			list_unlink(&event->node);
+			delivered = counters_of(&event->ibv, &mutex, &cond, &completed);
+			if (delivered) {
+				pthread_mutex_lock(mutex);
+				(*delivered)++;
+				pthread_mutex_unlock(mutex);
+			}
+		}
+		pthread_mutex_unlock(&context->event_lock);
+		if (event) {
+			*ret = event->ibv;
+			free(event);
+			return 0;
+		}
+	}
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	uint32_t *delivered, *completed;
+	pthread_mutex_t *mutex;
+	pthread_cond_t *cond;
+
+	if (!event)
+		return;
+	delivered = counters_of(event, &mutex, &cond, &completed);
+	if (!delivered)
+		return;
+	pthread_mutex_lock(mutex);
+	(*completed)++;
+	pthread_cond_broadcast(cond);
+	pthread_mutex_unlock(mutex);
+}
+
+void verbs_drop_events(struct ibv_context *ibv, void *object)
+{
+	struct verbs_device_context *context = to_context(ibv);
+
+	pthread_mutex_lock(&context->event_lock);
+	list_for_each_safe(node, &context->events) {
+		struct verbs_event *event = list_entry(node, struct verbs_event, node);
+
+		/* The members of the element are pointers that share one place. */
+		if ((void *)event->ibv.element.qp != object)
+			continue;
+		list_unlink(node);
+		free(event);
+		take_back(ibv->async_fd);
+	}
+	pthread_mutex_unlock(&context->event_lock);
+}
+
+void verbs_wait_acknowledged(pthread_mutex_t *mutex, pthread_cond_t *cond,
+			     const uint32_t *delivered, const uint32_t *completed)
+{
+	pthread_mutex_lock(mutex);
+	while ((int32_t)(*delivered - *completed) > 0)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
