@@ -128,6 +128,8 @@ unsigned restrack_clean(struct restrack_root *root)
 	static const struct ledger_record empty;
 	unsigned leaks = 0;
 
+	if (!root->allocator)
+		return 0;
 	for (int i = 0; i < RESTRACK_TYPES; i++) {
 		leaks += root->counts[i];
 		table_deinit(&root->tables[i]);

@@ -95,7 +95,7 @@ int restrack_init(struct restrack_root *root, const struct allocator *allocator,
 void restrack_set_clock(struct restrack_root *root, const uint64_t *now_ns);
 /**
  * restrack_clean() - free the tables. What is still tracked is a leak; its records are freed, so
- * that no reader sees objects that nobody owns. Return: how many leaks.
+ * that no reader sees objects that nobody owns. Twice is harmless. Return: how many leaks.
  */
 unsigned restrack_clean(struct restrack_root *root);
 /**
