@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* progress.c - work is done by whoever asks for it: receive, run the engine, expire timers, send */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "ipc/slots.h"
+#include "runtime/private.h"
+
+#define RECEIVE_CALLS 2	  /* system calls of one round */
+#define RUN_BUDGET    256 /* packets sent in one round */
+#define MAX_ROUNDS    8	  /* before a poll returns, whatever is left */
+#define IDLE_POLLS    32  /* empty polls in a row before the core is offered to others */
+
+static int resolve(void *context, struct roce_flow *flow, uint32_t source_qpn,
+		   uint32_t destination_qpn)
+{
+	struct lane *lane = context;
+	struct link_way *way;
+	int err;
+
+	(void)source_qpn;
+	err = link_resolve(lane->link, &flow->source, &flow->destination, destination_qpn, &way);
+	if (err) {
+		lane_log(LANE_LOG_WARN, "no way to the peer: %s",
+			 err == -EADDRNOTAVAIL
+				 ? "the source address is not on this machine any more"
+			 : err == -EMFILE ? "no file descriptor for a sending socket"
+					  : "the addresses do not fit or memory is short");
+		return err;
+	}
+	flow->route = way;
+	flow->source_port = link_way_port(way);
+	flow->trusted = link_way_local(way);
+	return 0;
+}
+
+static uint8_t *reserve(void *context, const struct roce_flow *flow, uint32_t destination_qpn,
+			size_t length, uint16_t *ipv4_id)
+{
+	struct lane *lane = context;
+
+	return link_reserve(lane->link, flow->route, destination_qpn, flow->traffic_class, length,
+			    ipv4_id);
+}
+
+static void commit(void *context)
+{
+	link_commit(((struct lane *)context)->link);
+}
+
+static void cancel(void *context)
+{
+	link_cancel(((struct lane *)context)->link);
+}
+
+const struct roce_transmit_ops lane_transmit = {
+	.resolve = resolve,
+	.reserve = reserve,
+	.commit = commit,
+	.cancel = cancel,
+};
+
+static void deliver(void *context, const struct link_datagram *d)
+{
+	struct lane *lane = context;
+	struct roce_datagram datagram = {
+		.source = d->source,
+		.destination = d->destination,
+		.source_port = d->source_port,
+		.traffic_class = d->traffic_class,
+		.hop_limit = d->hop_limit,
+		.flow_label = d->flow_label,
+		.trusted = d->local,
+		.id_hint = d->id_hint,
+		.data = d->data,
+		.length = d->length,
+	};
+
+	/* A network card may merge packets for several slots into one datagram, which then goes to
+	 * the first one's. */
+	if (d->length >= 8 && (get_be24(d->data + 5) >> SLOT_SHIFT) != lane->broker.slot)
+		rvt_count(&lane->device, RVT_COUNT_strays);
+	roce_receive(&lane->engine, &datagram);
+}
+
+bool lane_round(struct lane *lane)
+{
+	bool was_pending = link_pending(lane->link);
+	unsigned received = link_receive(lane->link, RECEIVE_CALLS, deliver, lane);
+	bool more;
+
+	if (was_pending)
+		roce_link_writable(&lane->engine);
+	if (deadlines_next(&lane->device.deadlines) <= lane->device.now_ns)
+		deadlines_expire(&lane->device.deadlines, lane->device.now_ns);
+	more = roce_engine_run(&lane->engine, RUN_BUDGET);
+	return received || more || link_pending(lane->link);
+}
+
+void lane_finish(struct lane *lane)
+{
+	if (roce_engine_owes_acks(&lane->engine))
+		roce_engine_flush_acks(&lane->engine);
+	link_flush(lane->link);
+}
+
+void lane_wake_thread(struct lane *lane)
+{
+	uint64_t one = 1;
+
+	if (deadlines_next(&lane->device.deadlines) >= lane->thread_wakes_at)
+		return;
+	lane->thread_wakes_at = 0;
+	if (write(lane->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is readable already */
+}
+
+void lane_leave_sending(void)
+{
+	struct lane *lane = lane_current;
+
+	roce_engine_run(&lane->engine, RUN_BUDGET);
+	lane_finish(lane);
+	if (link_pending(lane->link)) {
+		/* To ourselves: nobody else wakes us for it. */
+		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++)
+			link_flush(lane->link);
+	}
+	lane_leave();
+}
+
+void lane_poll_begin(void)
+{
+	struct lane *lane = lane_current;
+
+	lane->polls++;
+	if (roce_engine_owes_acks(&lane->engine))
+		lane_finish(lane);
+}
+
+void lane_progress(const struct rvt_cq *cq)
+{
+	struct lane *lane = lane_current;
+
+	for (unsigned i = 0; i < MAX_ROUNDS; i++) {
+		bool more = lane_round(lane);
+
+		link_flush(lane->link);
+		/* The program likely answers: its data goes first, the acknowledgement with it. */
+		if (rvt_cq_entries(cq))
+			return;
+		if (!more)
+			break;
+	}
+	lane_finish(lane);
+}
+
+void lane_idle(void)
+{
+	static _Thread_local unsigned idle;
+
+	if (++idle >= IDLE_POLLS) {
+		idle = 0;
+		sched_yield();
+	}
+}
+
+int lane_wait(int fd)
+{
+	struct lane *lane = lane_current;
+	struct lane_stamp stamp = lane_stamp();
+	int err = 0;
+
+	for (;;) {
+		struct pollfd fds[2] = { { .fd = fd, .events = POLLIN },
+					 { .fd = -1, .events = POLLIN } };
+
+		if (poll(fds, 1, 0) > 0)
+			return 0;
+		if (!lane || !lane_enter(stamp))
+			return -ENODEV;
+		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++)
+			link_flush(lane->link);
+		lane_finish(lane);
+		lane->waiters++;
+		fds[1].fd = lane->broker.socket;
+		lane_leave();
+		/* Timers are the engine thread's meanwhile; a second is for a socket that was
+		 * replaced. */
+		if (poll(fds, 2, 1000) < 0)
+			err = -errno;
+		if (!lane_enter(stamp))
+			return -ENODEV;
+		lane->waiters--;
+		lane_leave();
+		if (err)
+			return err;
+	}
+}

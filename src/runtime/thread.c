@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.c - the engine thread: serves when the program does not call us
+ *
+ * It is always blocked, never spinning. While the program polls (or waits in lane_wait()) the
+ * socket is the program's and the thread only looks after timers, once in TICK_NS: two readers of
+ * one socket cost a third of the bandwidth. When a tick passes without a poll, the thread waits on
+ * the socket again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/private.h"
+
+#define TICK_NS	    1000000u
+#define MAX_ROUNDS  16
+#define MAX_WAIT_NS 1000000000u
+
+static struct timespec until(uint64_t at_ns, uint64_t now_ns)
+{
+	uint64_t wait = at_ns <= now_ns ? 0 : at_ns - now_ns;
+
+	if (wait > MAX_WAIT_NS)
+		wait = MAX_WAIT_NS;
+	return (struct timespec){ .tv_sec = (time_t)(wait / 1000000000u),
+				  .tv_nsec = (long)(wait % 1000000000u) };
+}
+
+static void *thread_main(void *argument)
+{
+	struct lane *lane = argument;
+	uint64_t polls_seen = 0;
+	bool program_polls = false;
+
+	for (;;) {
+		struct pollfd fds[3] = { { .fd = lane->wake_fd, .events = POLLIN } };
+		struct timespec wait;
+		uint64_t count;
+		nfds_t n = 1;
+
+		pthread_mutex_lock(&lane->lock);
+		lane->device.now_ns = lane_now_ns();
+		program_polls = lane->polls != polls_seen || lane->waiters;
+		polls_seen = lane->polls;
+		if (!program_polls ||
+		    deadlines_next(&lane->device.deadlines) <= lane->device.now_ns ||
+		    roce_engine_owes_acks(&lane->engine)) {
+			for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++) {
+				link_flush(lane->link);
+				lane->device.now_ns = lane_now_ns();
+			}
+			lane_finish(lane);
+		}
+		lane->thread_wakes_at = deadlines_next(&lane->device.deadlines);
+		if (program_polls && !lane->waiters &&
+		    lane->thread_wakes_at > lane->device.now_ns + TICK_NS)
+			lane->thread_wakes_at = lane->device.now_ns + TICK_NS;
+		wait = until(lane->thread_wakes_at, lane->device.now_ns);
+		fds[1] = (struct pollfd){ .fd = lane->broker.fd, .events = POLLIN };
+		n += lane->broker.fd >= 0 && !lane->reconnecting;
+		if (!program_polls)
+			fds[n++] = (struct pollfd){ .fd = lane->broker.socket, .events = POLLIN };
+		pthread_mutex_unlock(&lane->lock);
+
+		if (ppoll(fds, n, &wait, NULL) < 0)
+			continue;
+		if (fds[0].revents & POLLIN && read(lane->wake_fd, &count, sizeof(count)) < 0)
+			continue;
+		if (n > 1 && fds[1].fd == lane->broker.fd && fds[1].revents)
+			lane_broker_event(lane);
+	}
+	return NULL;
+}
+
+int lane_run_thread(void *(*run)(void *), struct lane *lane, const char *name)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int err;
+
+	/* Signals of the program are for the program's threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, 256 * 1024);
+	err = pthread_create(&thread, &attributes, run, lane);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		pthread_setname_np(thread, name);
+	return -err;
+}
+
+int lane_thread_start(struct lane *lane)
+{
+	return lane_run_thread(thread_main, lane, "adverb");
+}
