@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs of our own, and many at once: quantities, mistakes, concurrency.
+. "${0%/*}/lib.sh"
+
+own() {
+	# shellcheck disable=SC2086
+	$as_user timeout -k 1 "$2" "$adverb" run -- "$ADVERB_BUILD/tests/e2e/$1" $3 >"$work/out" 2>"$work/err"
+	status=$?
+	sed "s/^ok /ok $script: $1: /; s/^not ok /not ok $script: $1: /" "$work/out"
+	failures=$((failures + $(grep -c '^not ok' "$work/out")))
+	if [ $status != 0 ] && ! grep -q '^not ok' "$work/out"; then
+		not_ok "$1" "exit $status: $(tail -3 "$work/err" | tr '\n' ' ')"
+	fi
+}
+
+own e2e-hostile 120 ""
+own e2e-many 300 "${E2E_CYCLES:-10000}"
+
+# 16 processes at once: 8 pairs.
+pids=
+i=0
+while [ $i -lt 8 ]; do
+	new_port
+	# shellcheck disable=SC2086
+	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port >"$work/s$i" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	started="$started $server"
+	wait_listening $next_port $server
+	# shellcheck disable=SC2086
+	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port 127.0.0.1 >"$work/c$i" 2>&1 &
+	pids="$pids $!"
+	started="$started $!"
+	i=$((i + 1))
+done
+bad=0
+for pid in $pids; do
+	wait "$pid" || bad=$((bad + 1))
+done
+started=
+if [ $bad = 0 ]; then ok "16 processes at once"; else not_ok "16 processes at once" "$bad failed: $(cat "$work"/c[0-7] | tail -3 | tr '\n' ' ')"; fi
+finish
