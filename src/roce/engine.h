@@ -78,8 +78,11 @@ struct roce_engine {
 	const struct roce_transmit_ops *transmit;
 	void *link;
 	struct list_node ready; /* roce_qp.ready_node: have something to send; served round robin */
-	struct list_node acks;	/* roce_qp.ack_node: owe an acknowledgement */
+	struct list_node
+		blocked;       /* roce_qp.ready_node too: have something, but the link was full */
+	struct list_node acks; /* roce_qp.ack_node: owe an acknowledgement */
 	struct list_node peers;
+	bool link_full;		/* reserve() gave nothing since this was last cleared */
 	bool strict_udp_length; /* reserved for emulations */
 };
 

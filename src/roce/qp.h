@@ -7,6 +7,9 @@
 #include "roce/engine.h"
 #include "wire/packet.h"
 
+#define ROCE_SLOT_SHIFT	     17	 /* QP number >> this: the socket of a host that receives for it */
+#define ROCE_PACKET_OVERHEAD 512 /* what a packet costs in a socket buffer besides its payload */
+
 /*
  * The requester's place is (index, psn): the WQE and the next PSN to send. Every packet of a
  * message can be built from its PSN alone, so going back is setting the place.
@@ -26,6 +29,9 @@ struct roce_requester {
 	bool rewound;	   /* went back once since the last progress: the same NAK again is stale */
 	bool implied_nak; /* a READ is being asked again: other responses are ignored until it comes
 			   */
+	bool probing;	  /* after a timeout or RNR: a small burst only, until progress */
+	uint64_t progress_ns; /* when the retry timer was last restarted */
+	uint64_t rewind_ns;   /* when it last went back for a loss */
 };
 
 /* A READ or atomic that can be answered again. */
@@ -117,11 +123,29 @@ void roce_packet_cancel(struct roce_outgoing *out);
 void roce_qp_ready(struct roce_qp *qp);
 /** roce_owe_ack() - an acknowledgement is due: put on engine->acks. Idempotent. */
 void roce_owe_ack(struct roce_qp *qp);
+/** roce_tell() - tell the observer of a cause. */
+static inline void roce_tell(struct roce_engine *engine, enum rvt_verdict verdict,
+			     struct restrack_entry *object, uint64_t value1, uint64_t value2)
+{
+	const struct rvt_observer *observer = engine->device->observer;
+
+	observer->cause(observer->context, verdict, object, value1, value2);
+}
+/** roce_drop() - a packet is dropped: count it and tell why. @qp may be NULL. */
+static inline void roce_drop(struct roce_engine *engine, enum rvt_counter counter,
+			     enum rvt_verdict verdict, struct roce_qp *qp, uint64_t value1,
+			     uint64_t value2)
+{
+	rvt_count(engine->device, counter);
+	roce_tell(engine, verdict, qp ? &qp->rvt.res : NULL, value1, value2);
+}
 
 /* requester.c: RC and UC */
 void roce_requester_reset(struct roce_qp *qp);
 void roce_requester_start(
 	struct roce_qp *qp); /* RTS reached: una, psn from sq_psn, counters from attr */
+void roce_requester_resume(struct roce_qp *qp);	 /* SQE to RTS: on with what is posted now */
+void roce_requester_drained(struct roce_qp *qp); /* SQD: tell when nothing started is left */
 /** roce_requester_run() - send up to @budget packets. Return: packets sent; ready again if more
  * could go now. */
 unsigned roce_requester_run(struct roce_qp *qp, unsigned budget);
@@ -130,6 +154,20 @@ void roce_requester_seek(struct roce_qp *qp, uint32_t psn);
 /** roce_requester_fail() - the oldest WQE ends with @verdict, QP to ERR (RC) or SQE (UC, UD). */
 void roce_requester_fail(struct roce_qp *qp, enum rvt_verdict verdict, uint64_t value1,
 			 uint64_t value2);
+
+/** roce_requester_arm() - progress, or the first packet after idleness: the retry timer runs from
+ * now. */
+void roce_requester_arm(struct roce_qp *qp);
+/** roce_timeout_ns() - the local ACK timeout; 0: none. */
+uint64_t roce_timeout_ns(const struct roce_qp *qp);
+/** roce_expects_response() - a READ or atomic: an ACK alone does not complete it. */
+bool roce_expects_response(const struct rvt_swqe *wqe);
+/** roce_read_end() - the last PSN of the READ request that @psn of @wqe belongs to; of an atomic:
+ * @psn. */
+uint32_t roce_read_end(const struct roce_qp *qp, const struct rvt_swqe *wqe, uint32_t psn);
+/** roce_wqe_cost() - of PSNs @from up to but without @to of @wqe, in the receiver's buffer. */
+uint32_t roce_wqe_cost(const struct roce_qp *qp, const struct rvt_swqe *wqe, uint32_t from,
+		       uint32_t to);
 
 /* completer.c: RC responses, timers */
 void roce_completer_receive(struct roce_qp *qp, const struct packet *packet);
@@ -142,7 +180,9 @@ void roce_peer_leave(struct roce_qp *qp);
 bool roce_peer_room(struct roce_qp *qp, uint32_t bytes); /* false: the QP now waits */
 void roce_peer_sent(struct roce_qp *qp, uint32_t bytes);
 void roce_peer_acked(struct roce_qp *qp, uint32_t bytes); /* wakes who waits */
-void roce_peer_lost(struct roce_qp *qp); /* everything in flight of this QP is forgotten */
+void roce_peer_forget(struct roce_qp *qp); /* everything in flight of this QP is forgotten */
+void roce_peer_lost(struct roce_qp *qp);   /* ... because of loss: the window halves */
+bool roce_peer_fits(const struct roce_peer *peer, uint32_t bytes); /* room, without waiting */
 
 /* responder.c: RC and UC requests; resource.c: replay; response.c: READ responses, ACKs */
 int roce_responder_init(struct roce_qp *qp) MUST_USE; /* at creation and RESET */

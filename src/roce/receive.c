@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * receive.c - the demultiplexer: whose packet is it, and may it be believed?
+ *
+ * Nothing is answered or changed before the ICRC is checked. It is checked late because it is the
+ * dearest check, and counters of the cheaper ones say more about what is wrong.
+ */
+#include "roce/qp.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+
+#define QPN_MULTICAST 0xffffffu
+
+static bool is_response(uint8_t opcode)
+{
+	return opcode >= OPCODE_RC_READ_RESPONSE_FIRST && opcode <= OPCODE_RC_ATOMIC_ACK;
+}
+
+/* Transport bits of the opcode that the QP understands. */
+static bool transport_fits(const struct roce_qp *qp, uint8_t opcode)
+{
+	switch (qp->rvt.type) {
+	case RVT_QPT_RC:
+		return (opcode & OPCODE_TRANSPORT) == OPCODE_RC;
+	case RVT_QPT_UC:
+		return (opcode & OPCODE_TRANSPORT) == OPCODE_UC;
+	default:
+		return (opcode & OPCODE_TRANSPORT) == OPCODE_UD;
+	}
+}
+
+static bool state_fits(const struct roce_qp *qp, const struct packet *packet)
+{
+	enum rvt_qp_state state = qp->rvt.state;
+
+	if (qp->rvt.type == RVT_QPT_RC && is_response(packet->opcode))
+		return state == RVT_QPS_RTS || state == RVT_QPS_SQD;
+	return state >= RVT_QPS_RTR && state <= RVT_QPS_SQE;
+}
+
+static bool own_address(const struct rvt_port *port, const struct gid *address)
+{
+	for (unsigned i = 0; i < RVT_GID_TABLE; i++)
+		if (gid_equal(&port->gids[i], address))
+			return true;
+	return false;
+}
+
+/* A connected QP hears its peer alone; a datagram QP whoever writes to an address of its port. */
+static bool address_fits(const struct roce_qp *qp, const struct roce_datagram *datagram)
+{
+	if (qp->rvt.type == RVT_QPT_UD)
+		return !gid_is_zero(&datagram->destination) &&
+		       own_address(qp->rvt.context->port, &datagram->destination);
+	return gid_equal(&datagram->source, &qp->flow.destination) &&
+	       gid_equal(&datagram->destination, &qp->flow.source);
+}
+
+/* Ours is the full member of the default partition: it hears full and limited members. */
+static bool pkey_fits(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == 0x7fff;
+}
+
+static bool icrc_fits(const struct roce_datagram *datagram)
+{
+	return datagram->trusted || icrc_check_datagram(datagram);
+}
+
+/* The checks in the order that decides which counter tells. Return: may the QP see the packet? */
+static bool accept(struct roce_engine *engine, struct roce_qp *qp, const struct packet *packet,
+		   const struct roce_datagram *datagram)
+{
+	if (!transport_fits(qp, packet->opcode)) {
+		roce_drop(engine, RVT_COUNT_drop_state, RVT_DROP_TRANSPORT, qp, packet->opcode, 0);
+		return false;
+	}
+	if (!state_fits(qp, packet)) {
+		roce_drop(engine, RVT_COUNT_drop_state, RVT_DROP_STATE, qp, qp->rvt.state, 0);
+		return false;
+	}
+	if (!address_fits(qp, datagram)) {
+		roce_drop(engine, RVT_COUNT_drop_address, RVT_DROP_ADDRESS, qp, 0, 0);
+		return false;
+	}
+	if (!pkey_fits(packet->pkey)) {
+		roce_drop(engine, RVT_COUNT_drop_pkey, RVT_DROP_PKEY, qp, packet->pkey, 0);
+		return false;
+	}
+	if (!icrc_fits(datagram)) {
+		roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, qp, 0, 0);
+		return false;
+	}
+	rvt_count(engine->device, RVT_COUNT_rcvd_pkts);
+	return true;
+}
+
+void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagram)
+{
+	struct packet packet;
+	struct rvt_qp *rvt;
+	struct roce_qp *qp;
+
+	if (packet_parse(&packet, datagram->data, datagram->length)) {
+		roce_drop(engine, RVT_COUNT_drop_malformed, RVT_DROP_MALFORMED, NULL, 0, 0);
+		return;
+	}
+	if (packet.opcode == OPCODE_CNP) {
+		if (icrc_fits(datagram))
+			roce_drop(engine, RVT_COUNT_cnp, RVT_DROP_CNP, NULL, packet.dest_qpn, 0);
+		else
+			roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, NULL, 0, 0);
+		return;
+	}
+	rvt = packet.dest_qpn == QPN_MULTICAST ? NULL : rvt_find_qp(engine->device, packet.dest_qpn);
+	if (!rvt) {
+		roce_drop(engine, RVT_COUNT_drop_no_qp, RVT_DROP_NO_QP, NULL, packet.dest_qpn, 0);
+		return;
+	}
+	qp = to_roce_qp(rvt);
+	if (!accept(engine, qp, &packet, datagram))
+		return;
+	if (rvt->type == RVT_QPT_UD)
+		roce_datagram_receive(qp, &packet, datagram);
+	else if (rvt->type == RVT_QPT_RC && is_response(packet.opcode))
+		roce_completer_receive(qp, &packet);
+	else
+		roce_responder_receive(qp, &packet);
+}
