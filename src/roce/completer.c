@@ -212,7 +212,7 @@ static void receive_fatal_nak(struct roce_qp *qp, const struct packet *packet,
 static void receive_acknowledge(struct roce_qp *qp, const struct packet *packet)
 {
 	uint8_t syndrome = packet->aeth.syndrome;
-	bool ack = syndrome < 0x20, rnr = (syndrome & 0xe0) == 0x20;
+	bool ack = syndrome_is_ack(syndrome), rnr = syndrome_is_rnr(syndrome);
 	enum rvt_verdict fatal = fatal_verdict(syndrome);
 	uint32_t una = qp->requester.una;
 	bool complete;
@@ -307,7 +307,8 @@ static void receive_response(struct roce_qp *qp, const struct packet *packet)
 	struct rvt_swqe *wqe;
 
 	/* Refusals come as ACKNOWLEDGE only. */
-	if (packet->opcode != OPCODE_RC_READ_RESPONSE_MIDDLE && packet->aeth.syndrome >= 0x20) {
+	if (packet->opcode != OPCODE_RC_READ_RESPONSE_MIDDLE &&
+	    !syndrome_is_ack(packet->aeth.syndrome)) {
 		stale(qp, packet->psn);
 		return;
 	}

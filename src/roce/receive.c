@@ -11,11 +11,6 @@
 
 #define QPN_MULTICAST 0xffffffu
 
-static bool is_response(uint8_t opcode)
-{
-	return opcode >= OPCODE_RC_READ_RESPONSE_FIRST && opcode <= OPCODE_RC_ATOMIC_ACK;
-}
-
 /* Transport bits of the opcode that the QP understands. */
 static bool transport_fits(const struct roce_qp *qp, uint8_t opcode)
 {
@@ -33,7 +28,7 @@ static bool state_fits(const struct roce_qp *qp, const struct packet *packet)
 {
 	enum rvt_qp_state state = qp->rvt.state;
 
-	if (qp->rvt.type == RVT_QPT_RC && is_response(packet->opcode))
+	if (qp->rvt.type == RVT_QPT_RC && (packet->info->flags & OPCODE_RESPONSE))
 		return state == RVT_QPS_RTS || state == RVT_QPS_SQD;
 	return state >= RVT_QPS_RTR && state <= RVT_QPS_SQE;
 }
@@ -64,7 +59,15 @@ static bool pkey_fits(uint16_t pkey)
 
 static bool icrc_fits(const struct roce_datagram *datagram)
 {
-	return datagram->trusted || icrc_check_datagram(datagram);
+	struct icrc_route route = {
+		.source = datagram->source,
+		.destination = datagram->destination,
+		.source_port = datagram->source_port,
+		.destination_port = ROCE_UDP_PORT,
+	};
+
+	return datagram->trusted ||
+	       icrc_check(&route, datagram->data, datagram->length, datagram->id_hint);
 }
 
 /* The checks in the order that decides which counter tells. Return: may the QP see the packet? */
@@ -97,12 +100,14 @@ static bool accept(struct roce_engine *engine, struct roce_qp *qp, const struct 
 
 void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagram)
 {
+	enum packet_flaw flaw;
 	struct packet packet;
 	struct rvt_qp *rvt;
 	struct roce_qp *qp;
 
-	if (packet_parse(&packet, datagram->data, datagram->length)) {
-		roce_drop(engine, RVT_COUNT_drop_malformed, RVT_DROP_MALFORMED, NULL, 0, 0);
+	flaw = packet_parse(&packet, datagram->data, datagram->length);
+	if (flaw != PACKET_GOOD) {
+		roce_drop(engine, RVT_COUNT_drop_malformed, RVT_DROP_MALFORMED, NULL, flaw, 0);
 		return;
 	}
 	if (packet.opcode == OPCODE_CNP) {
@@ -112,7 +117,8 @@ void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagr
 			roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, NULL, 0, 0);
 		return;
 	}
-	rvt = packet.dest_qpn == QPN_MULTICAST ? NULL : rvt_find_qp(engine->device, packet.dest_qpn);
+	rvt = packet.dest_qpn == QPN_MULTICAST ? NULL
+					       : rvt_find_qp(engine->device, packet.dest_qpn);
 	if (!rvt) {
 		roce_drop(engine, RVT_COUNT_drop_no_qp, RVT_DROP_NO_QP, NULL, packet.dest_qpn, 0);
 		return;
@@ -122,7 +128,7 @@ void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagr
 		return;
 	if (rvt->type == RVT_QPT_UD)
 		roce_datagram_receive(qp, &packet, datagram);
-	else if (rvt->type == RVT_QPT_RC && is_response(packet.opcode))
+	else if (rvt->type == RVT_QPT_RC && (packet.info->flags & OPCODE_RESPONSE))
 		roce_completer_receive(qp, &packet);
 	else
 		roce_responder_receive(qp, &packet);

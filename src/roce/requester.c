@@ -11,12 +11,14 @@
 #include "roce/qp.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
+#include "wire/syndrome.h"
 
-#define WINDOW_PACKETS	256 /* RC: PSNs not acknowledged */
-#define PROBE_PACKETS	4   /* ... after a timeout */
-#define ACK_PERIOD	16  /* packets without a request for an ACK */
-#define READ_BYTES	65536u
-#define READ_MAX_PIECES 64u /* packets of one READ request */
+#define WINDOW_PACKETS	 256 /* RC: PSNs not acknowledged */
+#define PROBE_PACKETS	 4   /* ... after a timeout */
+#define ACK_PERIOD	 16  /* packets without a request for an ACK */
+#define READ_BYTES	 65536u
+#define TIMEOUT_FLOOR_NS 8000000u
+#define READ_MAX_PIECES	 64u /* packets of one READ request */
 
 static void set_place(struct roce_qp *qp, uint32_t psn)
 {
@@ -121,17 +123,16 @@ uint32_t roce_wqe_cost(const struct roce_qp *qp, const struct rvt_swqe *wqe, uin
 
 uint64_t roce_timeout_ns(const struct roce_qp *qp)
 {
-	uint64_t timeout = qp->rvt.attr.timeout & 31;
+	uint64_t timeout = ack_timeout_ns(qp->rvt.attr.timeout & 31);
 
 	if (!timeout)
 		return 0;
-	timeout = 4096ull << timeout;
 	/*
 	 * IBTA allows anything up to four times the value, and NICs have a floor too. This one is
 	 * high because a peer may be a program that shares a core with others: it answers when
 	 * it is scheduled, and asking again earlier only adds to its work.
 	 */
-	return timeout < 8000000 ? 8000000 : timeout;
+	return timeout < TIMEOUT_FLOOR_NS ? TIMEOUT_FLOOR_NS : timeout;
 }
 
 void roce_requester_arm(struct roce_qp *qp)

@@ -10,6 +10,7 @@ int roce_packet_start(struct roce_engine *engine, const struct roce_flow *flow,
 {
 	size_t header_length = packet_headers_length(headers->opcode);
 
+	headers->migrated = true;
 	headers->pad = (uint8_t)(-payload_length & 3);
 	*out = (struct roce_outgoing){
 		.engine = engine,
@@ -37,10 +38,19 @@ void roce_packet_finish(struct roce_outgoing *out)
 
 	while (tail < icrc)
 		*tail++ = 0;
-	if (out->flow->trusted)
+	if (out->flow->trusted) {
 		memset(icrc, 0, ICRC_LENGTH);
-	else
-		icrc_put(out);
+	} else {
+		struct icrc_route route = {
+			.source = out->flow->source,
+			.destination = out->flow->destination,
+			.source_port = out->flow->source_port,
+			.destination_port = ROCE_UDP_PORT,
+		};
+
+		icrc_write(icrc, icrc_compute(&route, out->ipv4_id, out->packet,
+					      out->length - ICRC_LENGTH));
+	}
 	engine->transmit->commit(engine->link);
 	rvt_count(engine->device, RVT_COUNT_sent_pkts);
 }

@@ -862,6 +862,22 @@ static void strangers_are_dropped(void **state)
 	no_completion();
 }
 
+static void icrc_is_right(void **state)
+{
+	struct icrc_route route = { ipv4(1), ipv4(2), 0xc123, ROCE_UDP_PORT };
+
+	(void)state;
+	w.trusted = false;
+	assert_int_equal(rvt_destroy_qp(w.qp), 0);
+	connect_qp(RVT_QPT_RC, 0);
+	post(RVT_WR_SEND, 5, 1);
+	assert_true(icrc_check(&route, w.sent[0].bytes, w.sent[0].length, NULL));
+	w.sent[0].bytes[14] ^= 4;
+	assert_false(icrc_check(&route, w.sent[0].bytes, w.sent[0].length, NULL));
+	ack(at(0));
+	completion(1, RVT_WC_SUCCESS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -887,6 +903,7 @@ int main(void)
 		TEST(drains),
 		TEST(unreliable),
 		TEST(strangers_are_dropped),
+		TEST(icrc_is_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
