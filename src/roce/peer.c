@@ -85,15 +85,24 @@ void roce_peer_sent(struct roce_qp *qp, uint32_t bytes)
 	qp->requester.in_flight_bytes += bytes;
 }
 
+/* One at a time: it wakes the next when it leaves room. Waking all would be a storm. */
 static void wake(struct roce_peer *peer)
 {
-	list_for_each_safe(node, &peer->waiting) {
-		struct roce_qp *qp = list_entry(node, struct roce_qp, wait_node);
+	struct roce_qp *qp;
 
-		list_unlink(node);
-		qp->requester.waiting_peer = false;
-		roce_qp_ready(qp);
-	}
+	if (list_empty(&peer->waiting))
+		return;
+	qp = list_entry(peer->waiting.next, struct roce_qp, wait_node);
+	list_unlink(&qp->wait_node);
+	qp->requester.waiting_peer = false;
+	roce_qp_ready(qp);
+}
+
+void roce_peer_pass_on(struct roce_qp *qp)
+{
+	if (qp->peer && !qp->requester.waiting_peer &&
+	    roce_peer_fits(qp->peer, qp->rvt.mtu + ROCE_PACKET_OVERHEAD))
+		wake(qp->peer);
 }
 
 static void release(struct roce_qp *qp, uint32_t bytes)
@@ -104,8 +113,7 @@ static void release(struct roce_qp *qp, uint32_t bytes)
 		bytes = qp->requester.in_flight_bytes;
 	qp->requester.in_flight_bytes -= bytes;
 	peer->in_flight_bytes -= bytes;
-	if (!list_empty(&peer->waiting))
-		wake(peer);
+	wake(peer);
 }
 
 void roce_peer_acked(struct roce_qp *qp, uint32_t bytes)

@@ -179,9 +179,10 @@ int roce_peer_join(struct roce_qp *qp) MUST_USE; /* -ENOMEM */
 void roce_peer_leave(struct roce_qp *qp);
 bool roce_peer_room(struct roce_qp *qp, uint32_t bytes); /* false: the QP now waits */
 void roce_peer_sent(struct roce_qp *qp, uint32_t bytes);
-void roce_peer_acked(struct roce_qp *qp, uint32_t bytes); /* wakes who waits */
-void roce_peer_forget(struct roce_qp *qp); /* everything in flight of this QP is forgotten */
-void roce_peer_lost(struct roce_qp *qp);   /* ... because of loss: the window halves */
+void roce_peer_acked(struct roce_qp *qp, uint32_t bytes); /* wakes the first who waits */
+void roce_peer_pass_on(struct roce_qp *qp); /* had its turn: is there room for the next one? */
+void roce_peer_forget(struct roce_qp *qp);  /* everything in flight of this QP is forgotten */
+void roce_peer_lost(struct roce_qp *qp);    /* ... because of loss: the window halves */
 bool roce_peer_fits(const struct roce_peer *peer, uint32_t bytes); /* room, without waiting */
 
 /* responder.c: RC and UC requests; resource.c: replay; response.c: READ responses, ACKs */

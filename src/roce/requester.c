@@ -417,5 +417,7 @@ unsigned roce_requester_run(struct roce_qp *qp, unsigned budget)
 	}
 	if (qp->rvt.type == RVT_QPT_UC)
 		roce_requester_drained(qp);
+	else
+		roce_peer_pass_on(qp);
 	return sent;
 }
