@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * icrc.h - the invariant CRC of RoCEv2 (IBTA A17.3.3)
+ *
+ * It covers the IP header, and with it the IPv4 identification, which a UDP socket cannot see on
+ * receive. The CRC is linear: the difference between the ICRC that came and the one computed with
+ * another identification shows the difference of the identifications, if nothing else differs.
+ * icrc_check() accepts exactly the packets that are right for some identification, with or without
+ * the don't-fragment bit. Of all random corruptions one in 2^15 passes, where a full check lets one
+ * in 2^32 pass; every single-bit error and every burst of up to 15 bits outside the identification
+ * itself is still found. Over IPv6 nothing is hidden and the check is whole.
+ */
+#ifndef WIRE_ICRC_H
+#define WIRE_ICRC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/gid.h"
+
+/* What the ICRC covers outside of the UDP payload. The rest of those headers is masked or follows.
+ */
+struct icrc_route {
+	struct gid source, destination; /* of one family */
+	uint16_t source_port, destination_port;
+};
+
+/**
+ * icrc_compute() - @payload: BTH to pad, @length bytes. @ipv4_id: the identification it will have;
+ * DF is set. Return: the ICRC; icrc_write() puts it in place.
+ */
+uint32_t icrc_compute(const struct icrc_route *route, uint16_t ipv4_id, const uint8_t *payload,
+		      size_t length);
+/** icrc_write() - least significant byte first. */
+void icrc_write(uint8_t *to, uint32_t icrc);
+
+/**
+ * icrc_check() - is the ICRC at the end of @data (@length bytes with it) right for some
+ * identification?
+ * @hint: what was learnt from earlier packets of this sender, to guess the next; -1 at first. May
+ * be NULL.
+ */
+bool icrc_check(const struct icrc_route *route, const uint8_t *data, size_t length, int32_t *hint);
+
+#endif

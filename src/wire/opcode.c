@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opcode.c - the table of opcodes */
+#include "wire/opcode.h"
+
+#include "wire/packet.h"
+
+#define LENGTH(flags)                                                 \
+ (uint8_t)(BTH_LENGTH + ((flags)&OPCODE_HAS_DETH ? DETH_LENGTH : 0) + \
+	   ((flags)&OPCODE_HAS_RETH ? RETH_LENGTH : 0) +              \
+	   ((flags)&OPCODE_HAS_ATOMIC ? ATOMIC_ETH_LENGTH : 0) +      \
+	   ((flags)&OPCODE_HAS_AETH ? AETH_LENGTH : 0) +              \
+	   ((flags)&OPCODE_HAS_ATOMIC_ACK ? ATOMIC_ACK_LENGTH : 0) +  \
+	   ((flags)&OPCODE_HAS_IMM ? IMM_LENGTH : 0) +                \
+	   ((flags)&OPCODE_HAS_IETH ? IETH_LENGTH : 0))
+
+#define ROW(opcode, what, bits)                       \
+ [OPCODE_##opcode] = { .name = #opcode,               \
+		       .operation = OPERATION_##what, \
+		       .flags = (uint16_t)(bits),     \
+		       .header_length = LENGTH(bits) }
+
+#define F   OPCODE_FIRST
+#define M   OPCODE_MIDDLE
+#define L   OPCODE_LAST
+#define O   OPCODE_ONLY
+#define D   OPCODE_HAS_PAYLOAD
+#define IMM OPCODE_HAS_IMM
+#define INV OPCODE_HAS_IETH
+#define R   OPCODE_RESPONSE
+
+static const struct opcode_info table[256] = {
+	ROW(RC_SEND_FIRST, SEND, F | D),
+	ROW(RC_SEND_MIDDLE, SEND, M | D),
+	ROW(RC_SEND_LAST, SEND, L | D),
+	ROW(RC_SEND_LAST_IMM, SEND, L | D | IMM),
+	ROW(RC_SEND_ONLY, SEND, O | D),
+	ROW(RC_SEND_ONLY_IMM, SEND, O | D | IMM),
+	ROW(RC_WRITE_FIRST, WRITE, F | D | OPCODE_HAS_RETH),
+	ROW(RC_WRITE_MIDDLE, WRITE, M | D),
+	ROW(RC_WRITE_LAST, WRITE, L | D),
+	ROW(RC_WRITE_LAST_IMM, WRITE, L | D | IMM),
+	ROW(RC_WRITE_ONLY, WRITE, O | D | OPCODE_HAS_RETH),
+	ROW(RC_WRITE_ONLY_IMM, WRITE, O | D | OPCODE_HAS_RETH | IMM),
+	ROW(RC_READ_REQUEST, READ_REQUEST, O | OPCODE_HAS_RETH),
+	ROW(RC_READ_RESPONSE_FIRST, READ_RESPONSE, F | D | R | OPCODE_HAS_AETH),
+	ROW(RC_READ_RESPONSE_MIDDLE, READ_RESPONSE, M | D | R),
+	ROW(RC_READ_RESPONSE_LAST, READ_RESPONSE, L | D | R | OPCODE_HAS_AETH),
+	ROW(RC_READ_RESPONSE_ONLY, READ_RESPONSE, O | D | R | OPCODE_HAS_AETH),
+	ROW(RC_ACKNOWLEDGE, ACKNOWLEDGE, O | R | OPCODE_HAS_AETH),
+	ROW(RC_ATOMIC_ACK, ATOMIC_ACK, O | R | OPCODE_HAS_AETH | OPCODE_HAS_ATOMIC_ACK),
+	ROW(RC_CMP_SWAP, CMP_SWAP, O | OPCODE_HAS_ATOMIC),
+	ROW(RC_FETCH_ADD, FETCH_ADD, O | OPCODE_HAS_ATOMIC),
+	ROW(RC_SEND_LAST_INV, SEND, L | D | INV),
+	ROW(RC_SEND_ONLY_INV, SEND, O | D | INV),
+
+	ROW(UC_SEND_FIRST, SEND, F | D),
+	ROW(UC_SEND_MIDDLE, SEND, M | D),
+	ROW(UC_SEND_LAST, SEND, L | D),
+	ROW(UC_SEND_LAST_IMM, SEND, L | D | IMM),
+	ROW(UC_SEND_ONLY, SEND, O | D),
+	ROW(UC_SEND_ONLY_IMM, SEND, O | D | IMM),
+	ROW(UC_WRITE_FIRST, WRITE, F | D | OPCODE_HAS_RETH),
+	ROW(UC_WRITE_MIDDLE, WRITE, M | D),
+	ROW(UC_WRITE_LAST, WRITE, L | D),
+	ROW(UC_WRITE_LAST_IMM, WRITE, L | D | IMM),
+	ROW(UC_WRITE_ONLY, WRITE, O | D | OPCODE_HAS_RETH),
+	ROW(UC_WRITE_ONLY_IMM, WRITE, O | D | OPCODE_HAS_RETH | IMM),
+
+	ROW(UD_SEND_ONLY, SEND, O | D | OPCODE_HAS_DETH),
+	ROW(UD_SEND_ONLY_IMM, SEND, O | D | OPCODE_HAS_DETH | IMM),
+
+	/* Sixteen reserved bytes follow its BTH. */
+	[OPCODE_CNP] = { .name = "CNP",
+			 .operation = OPERATION_CNP,
+			 .flags = OPCODE_ONLY,
+			 .header_length = BTH_LENGTH + CNP_LENGTH },
+};
+
+const struct opcode_info *opcode_info(uint8_t opcode)
+{
+	return &table[opcode];
+}
