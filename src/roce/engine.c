@@ -204,6 +204,10 @@ static void qp_modified(struct rvt_qp *rvt, enum rvt_qp_state old, uint32_t mask
 	}
 	if (old == RVT_QPS_INIT)
 		roce_responder_start(qp);
+	else if (mask & RVT_QP_MAX_DEST_RD_ATOMIC)
+		roce_responder_resize(qp);
+	if (rvt->state == RVT_QPS_ERR)
+		return;
 	if (old == RVT_QPS_RTR && state == RVT_QPS_RTS)
 		roce_requester_start(qp);
 	if (old == RVT_QPS_SQE && state == RVT_QPS_RTS)

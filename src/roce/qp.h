@@ -41,16 +41,17 @@ struct roce_resource {
 		ROCE_RESOURCE_READ,
 		ROCE_RESOURCE_ATOMIC
 	} kind;
+	bool active; /* responses are still to be sent */
 	bool replay; /* being answered again: its region is looked up by key (roce_recheck_mr) */
+	bool ack_before; /* an ACK for what came before it goes first */
 	uint32_t first_psn, last_psn;
-	uint32_t psn;	  /* next response to send */
-	uint32_t end_psn; /* last response of this run */
-	uint64_t va;	  /* as asked first */
+	uint32_t psn;	    /* next response to send */
+	uint32_t start_psn; /* first response of this run */
+	uint64_t va;	    /* as asked first */
 	uint32_t length, rkey;
 	struct rvt_mr *mr;   /* while answering; NULL for zero length and when idle */
 	uint64_t address;    /* of va, in this process */
 	uint32_t generation; /* of mr at first execution */
-	uint32_t access;     /* rights of mr then */
 	uint64_t original;   /* atomic: the value before */
 };
 
@@ -69,6 +70,8 @@ struct roce_responder {
 	bool nak_pending;
 	uint8_t nak_syndrome;
 	uint32_t nak_psn;
+	enum rvt_verdict
+		fatal; /* of nak_pending: the QP goes to error with it once the NAK is out */
 	/* The SEND or WRITE in progress. */
 	uint32_t offset; /* bytes placed */
 	uint32_t length; /* WRITE: of its RETH */
@@ -78,7 +81,8 @@ struct roce_responder {
 	/* Replay ring: exactly max_dest_rd_atomic of the latest; head is where the next goes. */
 	struct roce_resource *resources;
 	uint32_t resource_count, resource_head;
-	uint32_t active; /* resources with responses still to be sent, answered in PSN order */
+	uint32_t active;       /* how many are; answered in PSN order */
+	uint32_t first_active; /* none before this one, in order of age */
 };
 
 struct roce_qp {
@@ -192,6 +196,9 @@ void roce_responder_start(
 void roce_responder_stop(
 	struct roce_qp *qp); /* ERR, RESET, destroy: releases regions, frees nothing else */
 void roce_responder_deinit(struct roce_qp *qp); /* destroy: frees resources */
+/** roce_responder_resize() - max_dest_rd_atomic was set: the ring gets that many resources and
+ * keeps the latest. */
+void roce_responder_resize(struct roce_qp *qp);
 void roce_responder_receive(struct roce_qp *qp, const struct packet *packet);
 /** roce_responder_run() - READ responses, atomic answers and what waits behind them; up to @budget
  * packets. */
@@ -200,6 +207,20 @@ bool roce_responder_pending(const struct roce_qp *qp);
 /** roce_responder_ack() - send the owed ACK now, if nothing must go before it. Return: false when
  * the link is full. */
 bool roce_responder_ack(struct roce_qp *qp);
+/** roce_resource_claim() - the oldest resource, to be used for a new READ or atomic; NULL when it
+ * is still being answered or there is none. */
+struct roce_resource *roce_resource_claim(struct roce_qp *qp);
+/** roce_resource_activate() - (re)start answering from @psn on. */
+void roce_resource_activate(struct roce_qp *qp, struct roce_resource *resource, uint32_t psn);
+/** roce_resource_finish() - answered, or given up: its region is released. */
+void roce_resource_finish(struct roce_qp *qp, struct roce_resource *resource);
+/** roce_resource_first() - the oldest that is being answered, or NULL. */
+struct roce_resource *roce_resource_first(struct roce_qp *qp);
+/** roce_resource_find() - what the duplicate READ or atomic @packet asks for again, or NULL. */
+struct roce_resource *roce_resource_find(struct roce_qp *qp, const struct packet *packet);
+/** roce_responder_nak() - a NAK or RNR for the expected PSN, after the responses before it. With a
+ * @fatal verdict the QP goes to error when the NAK is out. */
+void roce_responder_nak(struct roce_qp *qp, uint8_t syndrome, enum rvt_verdict fatal);
 /** roce_recheck_mr() - take the region of a replayed READ again: RVT_OK, or RKEY_* as it is now;
  * see resource.c. */
 enum rvt_verdict roce_recheck_mr(struct roce_qp *qp, struct roce_resource *resource);
