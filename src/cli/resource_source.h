@@ -32,6 +32,11 @@ struct resource_source {
  * Return: 0; -ENOENT: no broker runs; another negative errno.
  */
 int resource_source_open(struct resource_source *source);
+/**
+ * resource_client_map() - read the ledger behind @fd, which stays the caller's.
+ * -EINVAL: not a ledger, or a file that could be cut off under the reader's feet.
+ */
+int resource_client_map(struct resource_client *client, int fd);
 void resource_source_close(struct resource_source *source);
 
 #endif
