@@ -30,6 +30,8 @@ struct rvt_cq {
 int rvt_create_cq(struct rvt_context *context, uint32_t cqe, struct rvt_cq **ret) MUST_USE;
 /** rvt_destroy_cq() - -EBUSY with users. */
 int rvt_destroy_cq(struct rvt_cq *cq) MUST_USE;
+/** rvt_use_cq() - one user more (1) or less (-1). */
+void rvt_use_cq(struct rvt_cq *cq, int delta);
 /** rvt_resize_cq() - entries are kept. -EINVAL when they would not fit or the size is not allowed,
  * -ENOMEM. */
 int rvt_resize_cq(struct rvt_cq *cq, uint32_t cqe) MUST_USE;

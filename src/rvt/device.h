@@ -166,12 +166,16 @@ struct rvt_pd {
 int rvt_alloc_pd(struct rvt_context *context, struct rvt_pd **ret) MUST_USE;
 /** rvt_dealloc_pd() - -EBUSY with users. */
 int rvt_dealloc_pd(struct rvt_pd *pd) MUST_USE;
+/** rvt_use_pd() - one user more (1) or less (-1). */
+void rvt_use_pd(struct rvt_pd *pd, int delta);
 
 /* Address handles. */
 struct rvt_ah {
 	struct restrack_entry res;
-	struct rvt_pd *pd;
+	struct rvt_device *device;
+	struct rvt_pd *pd; /* NULL once destroyed */
 	struct rvt_ah_attr attr;
+	uint32_t references; /* 1 of the program + 1 each of posted sends */
 	void *owner;
 };
 /** rvt_check_ah_attr() - is_global, family, GID index; fills attr->sgid. 0 or a negative errno,
@@ -179,6 +183,9 @@ struct rvt_ah {
 int rvt_check_ah_attr(struct rvt_device *device, const struct rvt_port *port,
 		      struct rvt_ah_attr *attr) MUST_USE;
 int rvt_create_ah(struct rvt_pd *pd, const struct rvt_ah_attr *attr, struct rvt_ah **ret) MUST_USE;
+/** rvt_destroy_ah() - 0; sends that were posted with it keep the address until they end. */
 int rvt_destroy_ah(struct rvt_ah *ah) MUST_USE;
+void rvt_get_ah(struct rvt_ah *ah);
+void rvt_put_ah(struct rvt_ah *ah);
 
 #endif

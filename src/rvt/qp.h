@@ -78,7 +78,6 @@ struct rvt_qp {
 	uint32_t s_head;	      /* next to be posted */
 	uint32_t s_last;	      /* oldest not completed */
 	uint32_t s_next_psn, s_next_ssn;
-	uint32_t s_posted_psn; /* sq_psn of query_qp: the next PSN of the send queue */
 
 	struct rvt_rq rq;
 	struct rvt_active_receive receive;
@@ -101,6 +100,8 @@ struct rvt_qp_init {
 int rvt_create_qp(struct rvt_pd *pd, struct rvt_qp_init *init, struct rvt_qp **ret) MUST_USE;
 /** rvt_destroy_qp() - unpolled completions of the QP are dropped; references are released. 0 */
 int rvt_destroy_qp(struct rvt_qp *qp) MUST_USE;
+/** rvt_free_all_qps() - what is left at the end. Return: how many there were. */
+unsigned rvt_free_all_qps(struct rvt_device *device);
 /** rvt_modify_qp() - ibv_modify_qp(3): the whole transition and mask table of IBTA 10.3; an error
  * changes nothing. */
 int rvt_modify_qp(struct rvt_qp *qp, const struct rvt_qp_attr *attr, uint32_t mask) MUST_USE;
@@ -126,6 +127,17 @@ int rvt_post_send(struct rvt_qp *qp, const struct rvt_send_wr *wr) MUST_USE;
 void rvt_send_pending(struct rvt_qp *qp);
 /** rvt_post_recv() - one receive. In state ERR it is flushed at once, in order. */
 int rvt_post_recv(struct rvt_qp *qp, const struct rvt_recv_wr *wr) MUST_USE;
+
+/**
+ * rvt_alloc_qpn() - a free QP number of the process' slot, the next after the one given last, or
+ * -ENOSPC, -ENOMEM. rvt_free_qpn() gives it back.
+ */
+int rvt_alloc_qpn(struct rvt_device *device, uint32_t *ret) MUST_USE;
+void rvt_free_qpn(struct rvt_device *device, uint32_t qpn);
+/** rvt_swqe_has_lkey(), rvt_qp_sends_has_lkey() - does an unfinished send use the region with this
+ * key? */
+bool rvt_swqe_has_lkey(const struct rvt_swqe *wqe, uint32_t lkey);
+bool rvt_qp_sends_has_lkey(const struct rvt_qp *qp, uint32_t lkey);
 
 /* For the transport. */
 

@@ -53,6 +53,8 @@ int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint3
 		   struct rvt_srq **ret) MUST_USE;
 /** rvt_destroy_srq() - -EBUSY with QPs. */
 int rvt_destroy_srq(struct rvt_srq *srq) MUST_USE;
+/** rvt_use_srq() - one user more (1) or less (-1). */
+void rvt_use_srq(struct rvt_srq *srq, int delta);
 enum rvt_srq_mask {
 	RVT_SRQ_MAX_WR = 1,
 	RVT_SRQ_LIMIT = 2

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* context.c - one opening of a device, and all that was made in it */
+#include <errno.h>
+
+#include "rvt/cq.h"
+#include "rvt/device.h"
+#include "rvt/mr.h"
+#include "rvt/qp.h"
+#include "rvt/srq.h"
+
+int rvt_context_open(struct rvt_device *device, struct rvt_port *port, struct rvt_context **ret)
+{
+	struct rvt_context *context = allocator_get(device->allocator, sizeof(*context));
+	int err;
+
+	if (!context)
+		return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
+	context->device = device;
+	context->port = port;
+	restrack_new(&context->res, RESTRACK_CTX);
+	restrack_set_port(&context->res, port->index);
+	err = restrack_add(device->restrack, &context->res);
+	if (err) {
+		allocator_put(device->allocator, context);
+		return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
+	}
+	*ret = context;
+	return 0;
+}
+
+/* Call for each object of a type in the context; the object may go in the call. */
+static void for_each(struct rvt_context *context, enum restrack_type type,
+		     void (*call)(struct restrack_entry *))
+{
+	struct restrack_entry *e;
+
+	for (uint32_t id = 0; (e = restrack_next(context->device->restrack, type, &id)); id++) {
+		if (e->context == &context->res)
+			call(e);
+	}
+}
+
+/* In this order nothing is in use when its turn comes. */
+
+static void end_qp(struct restrack_entry *e)
+{
+	ASSERT(!rvt_destroy_qp(container_of(e, struct rvt_qp, res)));
+}
+
+static void end_srq(struct restrack_entry *e)
+{
+	ASSERT(!rvt_destroy_srq(container_of(e, struct rvt_srq, res)));
+}
+
+static void end_cq(struct restrack_entry *e)
+{
+	ASSERT(!rvt_destroy_cq(container_of(e, struct rvt_cq, res)));
+}
+
+static void end_ah(struct restrack_entry *e)
+{
+	ASSERT(!rvt_destroy_ah(container_of(e, struct rvt_ah, res)));
+}
+
+static void end_mr(struct restrack_entry *e)
+{
+	ASSERT(!rvt_dereg_mr(container_of(e, struct rvt_mr, res)));
+}
+
+static void end_pd(struct restrack_entry *e)
+{
+	ASSERT(!rvt_dealloc_pd(container_of(e, struct rvt_pd, res)));
+}
+
+void rvt_context_close(struct rvt_context *context)
+{
+	for_each(context, RESTRACK_QP, end_qp);
+	for_each(context, RESTRACK_SRQ, end_srq);
+	for_each(context, RESTRACK_CQ, end_cq);
+	for_each(context, RESTRACK_AH, end_ah);
+	for_each(context, RESTRACK_MR, end_mr);
+	for_each(context, RESTRACK_PD, end_pd);
+	ASSERT(!restrack_del(&context->res));
+	allocator_put(context->device->allocator, context);
+}
