@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh BUILD - adverb run and adverb env: which library a program gets, and what it is told when it cannot
+# shellcheck disable=SC2016
 set -u
 build=$(cd "$1" && pwd) || exit 2
 adverb=$build/adverb
@@ -41,7 +42,7 @@ expect "version" 1 "$("$adverb" --version | grep -c '^adverb [0-9]')"
 # The environment
 expect "library first" "$library" "$("$adverb" run -- sh -c 'echo "$LD_PRELOAD"' | xargs realpath)"
 expect "the user's values stay" "$library:/a/b.so c.so|$(dirname "$library"):/x:/y" "$(
-	LD_PRELOAD="/a/b.so c.so" LD_LIBRARY_PATH=/x:/y "$adverb" env | (
+	LD_PRELOAD="/a/b.so c.so" LD_LIBRARY_PATH=/x:/y "$adverb" env 2>/dev/null | (
 		eval "$(cat)" 2>/dev/null
 		echo "$LD_PRELOAD|$LD_LIBRARY_PATH"
 	) 2>/dev/null)"
