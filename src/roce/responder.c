@@ -396,9 +396,6 @@ static void refuse_request(struct roce_qp *qp, const struct refusal *refusal)
 		return;
 	}
 	forget_message(qp);
-	rvt_recv_fail(&qp->rvt, refusal->verdict);
-	if (qp->rvt.state == RVT_QPS_ERR)
-		return;
 	roce_responder_nak(qp, rvt_verdict_row(refusal->verdict)->nak, refusal->verdict);
 }
 

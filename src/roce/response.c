@@ -46,8 +46,10 @@ static bool send_nak(struct roce_qp *qp)
 		rvt_count(qp->rvt.device, RVT_COUNT_send_rnr_err);
 	r->nak_pending = false;
 	r->ack_owed = false; /* the NAK says as much */
-	if (r->fatal != RVT_OK)
+	if (r->fatal != RVT_OK) {
+		rvt_recv_fail(&qp->rvt, r->fatal);
 		rvt_error_qp(&qp->rvt, r->fatal);
+	}
 	return true;
 }
 

@@ -62,6 +62,8 @@ struct side {
 	struct pool own, *pool;
 	uint8_t *memory[AREAS]; /* DEPTH slots each */
 	struct rvt_mr *mr[AREAS];
+	uint32_t key[AREAS];
+	uint64_t iova[AREAS];
 	uint64_t word, model; /* for the peer's compare and swap; what it should be at post */
 	struct rvt_mr *word_mr;
 	uint32_t posted, completed, quota;
@@ -133,7 +135,7 @@ static uint8_t *slot(const struct side *side, enum area area, uint32_t sequence)
 
 static uint64_t remote_address(const struct side *peer, enum area area, const uint8_t *at)
 {
-	return peer->mr[area]->iova + (uint64_t)(at - peer->memory[area]);
+	return peer->iova[area] + (uint64_t)(at - peer->memory[area]);
 }
 
 static enum rvt_opcode random_opcode(void)
@@ -230,7 +232,7 @@ static void post_send(struct side *side)
 		memset(at - GUARD + request->shift % GUARD, MARK, GUARD - request->shift % GUARD);
 		memset(at, MARK, request->length + GUARD);
 		wr.remote_addr = remote_address(peer, TARGET, at);
-		wr.rkey = peer->mr[TARGET]->key;
+		wr.rkey = peer->key[TARGET];
 		break;
 	}
 	case RVT_WR_RDMA_READ: {
@@ -238,7 +240,7 @@ static void post_send(struct side *side)
 
 		sim_fill(at, request->length, request->seed);
 		wr.remote_addr = remote_address(peer, SOURCE, at);
-		wr.rkey = peer->mr[SOURCE]->key;
+		wr.rkey = peer->key[SOURCE];
 		local_read = false;
 		break;
 	}
@@ -254,14 +256,14 @@ static void post_send(struct side *side)
 		uint8_t *at = slot(side, SEND, side->posted);
 
 		sim_fill(at, request->length, request->seed);
-		wr.num_sge = cut(sges, (uintptr_t)at, request->length, side->mr[SEND]->key);
+		wr.num_sge = cut(sges, (uintptr_t)at, request->length, side->key[SEND]);
 		if (request->length <= 64 && sim_chance(300))
 			wr.send_flags |= RVT_SEND_INLINE;
 	} else {
 		uint8_t *at = slot(side, RESULT, side->posted);
 
 		memset(at, MARK, request->length + GUARD);
-		wr.num_sge = cut(sges, (uintptr_t)at, request->length, side->mr[RESULT]->key);
+		wr.num_sge = cut(sges, (uintptr_t)at, request->length, side->key[RESULT]);
 	}
 	if (wr.opcode == RVT_WR_SEND || wr.opcode == RVT_WR_SEND_WITH_IMM ||
 	    wr.opcode == RVT_WR_RDMA_WRITE_WITH_IMM)
@@ -433,8 +435,9 @@ static void poll_recv(struct side *side)
 				      (to == &w.sides[0] && wc.status == w.upset->recv_status)),
 			  "%s: receive failed: %u", w.upset ? w.upset->name : "no upset",
 			  wc.status);
-		SIM_CHECK(to->qp->state == RVT_QPS_ERR, "receive failed in state %u",
-			  to->qp->state);
+		/* A bad receive ends when it is taken, the QP when the NAK is out. */
+		SIM_CHECK(to->qp->state == RVT_QPS_ERR || wc.status == RVT_WC_LOC_PROT_ERR,
+			  "receive failed with %u in state %u", wc.status, to->qp->state);
 	}
 }
 
@@ -477,7 +480,7 @@ static void side_work(struct side *side)
 		w.upset->strike(side);
 		w.upset_done = true;
 	}
-	if (sim_chance(w.starving ? 100 : 700))
+	if (sim_chance(w.starving ? 30 : 700))
 		for (uint32_t i = 1 + sim_random(3); i; i--)
 			post_recv(side->pool);
 	while (burst-- && side->posted != side->quota && !side->failed &&
@@ -537,6 +540,8 @@ static void side_begin(struct side *side, struct sim_host *host, uint8_t **memor
 				      moved ? (uintptr_t)side->memory[i] & 4095
 					    : (uintptr_t)side->memory[i],
 				      access[i]);
+		side->key[i] = side->mr[i]->key;
+		side->iova[i] = side->mr[i]->iova;
 	}
 	side->word_mr = sim_reg(host, &side->word, 8, (uintptr_t)&side->word,
 				RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC);
@@ -813,13 +818,13 @@ static void blackout(struct side *victim)
 
 static const struct upset upsets[] = {
 	{ "source deregistered", dereg_source, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
-	{ "target deregistered", dereg_target, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
+	{ "target deregistered", dereg_target, RVT_WC_REM_ACCESS_ERR, 0, RVT_WC_LOC_ACCESS_ERR, 7 },
 	{ "source shrunk", shrink_source, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
 	{ "source closed", close_source, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
 	{ "source registered again", same_source, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
-	{ "target closed", close_target, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
+	{ "target closed", close_target, RVT_WC_REM_ACCESS_ERR, 0, RVT_WC_LOC_ACCESS_ERR, 7 },
 	{ "source unmapped", unmap_source, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
-	{ "target unmapped", unmap_target, RVT_WC_REM_ACCESS_ERR, 0, 0, 7 },
+	{ "target unmapped", unmap_target, RVT_WC_REM_ACCESS_ERR, 0, RVT_WC_LOC_ACCESS_ERR, 7 },
 	{ "send memory deregistered", dereg_send, 0, RVT_WC_LOC_PROT_ERR, 0, 7 },
 	{ "result memory deregistered", dereg_result, 0, RVT_WC_LOC_PROT_ERR, 0, 7 },
 	{ "receives deregistered", dereg_receives, RVT_WC_REM_OP_ERR, 0, RVT_WC_LOC_PROT_ERR, 7 },

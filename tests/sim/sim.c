@@ -488,6 +488,11 @@ void sim_run(bool (*program)(void), uint64_t limit_ns)
 	}
 }
 
+bool sim_idle(void)
+{
+	return !heap_count;
+}
+
 void sim_drain(void)
 {
 	while (heap_count) {

@@ -88,6 +88,8 @@ void sim_run(bool (*program)(void), uint64_t limit_ns);
 void sim_wake(uint64_t ns);
 /** sim_drain() - deliver what is still on its way. */
 void sim_drain(void);
+/** sim_idle() - no packet is on its way. */
+bool sim_idle(void);
 
 void *sim_allocate(size_t size);
 void sim_release(void *memory);
