@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ipc/directory.h"
 
 static int (*list_devices)(struct facade_device *out, int max);
 
@@ -48,35 +48,17 @@ bool facade_claims(const char *path)
 	return false;
 }
 
-/* The runtime directory, made if it is not there. Nobody else may own it: we read what is in it. */
-static int private_directory(char *path, size_t size)
+/* Where the broker's socket is too. Nobody else can write to it: we trust what is in it. */
+static bool private_directory(char *path, size_t size)
 {
-	const char *given = secure_getenv("ADVERB_RUNTIME_DIR");
-	const char *session = secure_getenv("XDG_RUNTIME_DIR");
-	char wanted[FACADE_PATH], real[PATH_MAX];
-	struct stat status;
-	int n;
+	struct ipc_paths paths;
+	char real[PATH_MAX], why[128];
 
-	if (given && *given)
-		n = snprintf(wanted, sizeof(wanted), "%s", given);
-	else if (session && *session)
-		n = snprintf(wanted, sizeof(wanted), "%s/adverb", session);
-	else
-		n = snprintf(wanted, sizeof(wanted), "/tmp/adverb-%u", (unsigned)geteuid());
-	if (n < 0 || (size_t)n >= sizeof(wanted))
-		return -ENAMETOOLONG;
-	if (mkdir(wanted, 0700) && errno != EEXIST)
-		return -errno;
-	if (lstat(wanted, &status))
-		return -errno;
-	if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022))
-		return -EPERM;
-	if (!realpath(wanted, real))
-		return -errno;
-	if (strlen(real) >= size)
-		return -ENAMETOOLONG;
+	if (ipc_paths_find(&paths, 1, why, sizeof(why)) || !realpath(paths.directory, real) ||
+	    strlen(real) >= size)
+		return false;
 	strcpy(path, real);
-	return 0;
+	return true;
 }
 
 static bool make_root(char *root, size_t size)
@@ -93,8 +75,7 @@ static bool make_root(char *root, size_t size)
 	if (!devices)
 		return false;
 	count = list(devices, FACADE_DEVICES);
-	if (count > 0 && count <= FACADE_DEVICES &&
-	    !private_directory(directory, sizeof(directory)))
+	if (count > 0 && count <= FACADE_DEVICES && private_directory(directory, sizeof(directory)))
 		made = !facade_tree(directory, devices, count, root, size);
 	free(devices);
 	return made;
