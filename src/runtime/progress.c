@@ -132,13 +132,25 @@ void lane_leave_sending(void)
 	lane_leave();
 }
 
+void lane_settle(void)
+{
+	if (roce_engine_owes_acks(&lane_current->engine))
+		lane_finish(lane_current);
+}
+
 void lane_poll_begin(void)
 {
-	struct lane *lane = lane_current;
+	lane_current->polls++;
+	lane_settle();
+}
 
-	lane->polls++;
-	if (roce_engine_owes_acks(&lane->engine))
-		lane_finish(lane);
+/* A program that ends without destroying its queue pairs. */
+__attribute__((destructor)) static void settle_at_exit(void)
+{
+	if (lane_current && lane_enter(lane_stamp())) {
+		lane_settle();
+		lane_leave();
+	}
 }
 
 void lane_progress(const struct rvt_cq *cq)

@@ -118,6 +118,7 @@ int ibv_close_device(struct ibv_context *ibv)
 		return -1;
 	}
 	if (lane_enter(context->stamp)) {
+		lane_settle();
 		rvt_context_close(context->rvt);
 		lane_leave();
 	}

@@ -168,6 +168,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	verbs_to_rvt_qp_attr(&rvt_attr, attr);
 	if (!enter(ibv->context))
 		return ENODEV;
+	lane_settle();
 	err = rvt_modify_qp(qp->rvt, &rvt_attr, (uint32_t)mask);
 	if (!err && mask & IBV_QP_STATE)
 		ibv->state = attr->qp_state;
@@ -213,6 +214,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 		return ENODEV;
 	err = handle_ok(&qp->handle, HANDLE_QP) && qp->rvt ? 0 : -EINVAL;
 	if (!err) {
+		lane_settle();
 		qp->rvt->owner = NULL;
 		err = rvt_destroy_qp(qp->rvt);
 		if (!err)
