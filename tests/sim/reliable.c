@@ -563,7 +563,7 @@ static void pair_begin(struct side *a, struct side *b)
 		.recv_depth = RECEIVES,
 		.mtu = (enum rvt_mtu)(1 + sim_random(5)),
 		.max_rd_atomic = (uint8_t)(1 + sim_random(4)),
-		.retry_cnt = w.upset ? (uint8_t)(4 + sim_random(3)) : 7,
+		.retry_cnt = 7,
 		.rnr_retry = w.upset ? w.upset->rnr_retry : 7,
 		.timeout = (uint8_t)(10 + sim_random(4)),
 	};
@@ -732,6 +732,8 @@ static void dereg_result(struct side *victim)
 
 static void dereg_receives(struct side *victim)
 {
+	/* One at least must be posted, or the peer would wait for ever. */
+	post_recv(victim->pool);
 	put_mr(victim->pool->mr);
 	victim->pool->mr = NULL;
 	victim->pool->stopped = true;

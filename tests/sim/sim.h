@@ -38,7 +38,7 @@ struct sim_host {
 };
 
 struct sim_stats {
-	uint64_t sent, lost, copied, late, damaged, delivered;
+	uint64_t sent, lost, copied, late, damaged, hidden, delivered;
 };
 
 extern struct sim {

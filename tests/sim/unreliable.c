@@ -60,7 +60,7 @@ static void post_recv(struct end *end)
 		length = mtu + GRH_LENGTH;
 	/* Messages that do not fit leave the receive for the next. */
 	if (sim_chance(200))
-		length = GRH_LENGTH + sim_random(mtu);
+		length = GRH_LENGTH + mtu / 2 + sim_random(mtu / 2);
 	at = end->recv + index * SLOT + GUARD;
 	memset(at, MARK, length + GUARD);
 	sge.addr = (uintptr_t)at;
