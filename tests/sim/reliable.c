@@ -81,7 +81,7 @@ static struct world {
 	struct pool shared[SIM_HOSTS];
 	uint64_t counter[SIM_HOSTS];
 	struct rvt_mr *counter_mr[SIM_HOSTS];
-	bool srq, starving;
+	bool srq, starving, again;
 	const struct upset *upset;
 	uint32_t upset_at;
 	bool upset_done;
@@ -521,7 +521,7 @@ static void pool_begin(struct pool *pool, struct sim_host *host, uint8_t **memor
 			   RVT_ACCESS_LOCAL_WRITE);
 }
 
-static void side_begin(struct side *side, struct sim_host *host, uint8_t **memory, uint32_t quota)
+static void reg_area(struct side *side, unsigned area)
 {
 	static const uint32_t access[AREAS] = {
 		[SEND] = 0,
@@ -529,19 +529,22 @@ static void side_begin(struct side *side, struct sim_host *host, uint8_t **memor
 		[TARGET] = RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE,
 		[SOURCE] = RVT_ACCESS_REMOTE_READ,
 	};
+	bool moved = area >= TARGET && !w.upset && sim_chance(500);
+	uint64_t address = (uintptr_t)side->memory[area];
 
+	side->mr[area] = sim_reg(side->host, side->memory[area], DEPTH * SLOT,
+				 moved ? address & 4095 : address, access[area]);
+	side->key[area] = side->mr[area]->key;
+	side->iova[area] = side->mr[area]->iova;
+}
+
+static void side_begin(struct side *side, struct sim_host *host, uint8_t **memory, uint32_t quota)
+{
 	*side = (struct side){ .host = host, .quota = quota };
 	for (unsigned i = 0; i < AREAS; i++) {
-		bool moved = i >= TARGET && !w.upset && sim_chance(500);
-
 		side->memory[i] = *memory;
 		*memory += DEPTH * SLOT;
-		side->mr[i] = sim_reg(host, side->memory[i], DEPTH * SLOT,
-				      moved ? (uintptr_t)side->memory[i] & 4095
-					    : (uintptr_t)side->memory[i],
-				      access[i]);
-		side->key[i] = side->mr[i]->key;
-		side->iova[i] = side->mr[i]->iova;
+		reg_area(side, i);
 	}
 	side->word_mr = sim_reg(host, &side->word, 8, (uintptr_t)&side->word,
 				RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC);
@@ -555,6 +558,7 @@ static void side_begin(struct side *side, struct sim_host *host, uint8_t **memor
 	side->pool = &side->own;
 }
 
+/* The first time create the queue pairs; later they are in RESET and begin anew. */
 static void pair_begin(struct side *a, struct side *b)
 {
 	struct sim_qp_options options = {
@@ -578,11 +582,13 @@ static void pair_begin(struct side *a, struct side *b)
 		options.send_cq = sides[i]->send_cq;
 		options.recv_cq = sides[i]->recv_cq;
 		options.srq = sides[i]->pool->srq;
-		sides[i]->qp = sim_create_qp(sides[i]->host, &options);
+		if (!sides[i]->qp)
+			sides[i]->qp = sim_create_qp(sides[i]->host, &options);
 		if (!options.srq)
 			sides[i]->own.qp = sides[i]->qp;
 		/* Many begin shortly before the wrap. */
-		psn[i] = sim_chance(500) ? 0xffffc0 + sim_random(64) : sim_random(1 << 24);
+		psn[i] = !w.again && sim_chance(500) ? 0xffffc0 + sim_random(64)
+						     : sim_random(1 << 24);
 	}
 	for (unsigned i = 0; i < 2; i++)
 		sim_connect(sides[i]->host, sides[i]->qp, &options, sides[1 - i]->host,
@@ -838,6 +844,45 @@ static const struct upset upsets[] = {
 	{ "blackout", blackout, 0, 0, 0, 7 },
 };
 
+/* After an error the queue pairs are used again, while packets of their former life still come. */
+static void begin_again(void)
+{
+	struct rvt_qp_attr attr = { .qp_state = RVT_QPS_RESET };
+
+	w.upset = NULL;
+	w.again = true;
+	sim.hole_begin = sim.hole_end = 0;
+	if (sim.faults.loss > 100)
+		sim.faults.loss = 50;
+	memset(w.counter, 0, sizeof(w.counter));
+	for (unsigned i = 0; i < w.count; i++) {
+		struct side *side = &w.sides[i];
+		struct pool *pool = side->pool;
+
+		SIM_CHECK(!rvt_modify_qp(side->qp, &attr, RVT_QP_STATE), "to RESET");
+		SIM_CHECK(!rvt_cq_entries(side->recv_cq), "RESET leaves completions");
+		for (unsigned area = 0; area < AREAS; area++) {
+			put_mr(side->mr[area]);
+			reg_area(side, area);
+		}
+		put_mr(pool->mr);
+		pool->mr = sim_reg(side->host, pool->memory, RECEIVES * SLOT,
+				   (uintptr_t)pool->memory, RVT_ACCESS_LOCAL_WRITE);
+		memset(pool->posted, 0, sizeof(pool->posted));
+		pool->head = pool->tail = 0;
+		pool->length = SIM_SLICE;
+		pool->stopped = false;
+		side->posted = side->completed = 0;
+		side->messages_posted = side->messages_seen = 0;
+		side->counted = side->counted_most = 0;
+		side->word = side->model = 0;
+		side->quota = 20;
+		side->failed = 0;
+	}
+	for (unsigned i = 0; i < w.count; i += 2)
+		pair_begin(&w.sides[i], &w.sides[i + 1]);
+}
+
 void sim_errors(uint64_t seed)
 {
 	const struct upset *upset = &upsets[seed % (sizeof(upsets) / sizeof(upsets[0]))];
@@ -850,6 +895,11 @@ void sim_errors(uint64_t seed)
 	world_begin(1 + sim_random(2), 60);
 	sim_run(program, 60000 * SIM_MS);
 	check_counters();
+	if (sim_chance(500)) {
+		begin_again();
+		sim_run(program, 60000 * SIM_MS);
+		check_counters();
+	}
 	world_end();
 	sim_end();
 }
