@@ -56,10 +56,14 @@ void lane_progress(const struct rvt_cq *cq);
  */
 void lane_poll_begin(void);
 /**
- * lane_settle() - what is owed to peers goes out, before a queue pair changes or goes. Entered. A NIC acknowledges
- * when it receives; we do it with the program's next call, so it must not be lost with the QP.
+ * lane_settle() - what is owed to peers goes out, before a queue pair changes or goes. Entered. A
+ * NIC acknowledges when it receives; we do it with the program's next call, so it must not be lost
+ * with the QP.
  */
 void lane_settle(void);
+/** lane_make_room() - a send queue is full: one round of receiving, which may free some of it.
+ * Entered. */
+void lane_make_room(void);
 /** lane_idle() - a poll came back empty: gives up the core after some in a row. Not entered. */
 void lane_idle(void);
 

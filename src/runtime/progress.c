@@ -144,6 +144,12 @@ void lane_poll_begin(void)
 	lane_settle();
 }
 
+void lane_make_room(void)
+{
+	lane_round(lane_current);
+	link_flush(lane_current->link);
+}
+
 /* A program that ends without destroying its queue pairs. */
 __attribute__((destructor)) static void settle_at_exit(void)
 {

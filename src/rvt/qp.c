@@ -7,6 +7,8 @@
 #include "rvt/private.h"
 
 #define MIN_INLINE 64 /* what programs that ask for none, or little, get anyway */
+#define MIN_SENDS \
+ 16 /* likewise: some count on a NIC's habit of rounding up, and post before an ACK is in */
 
 int rvt_alloc_qpn(struct rvt_device *device, uint32_t *ret)
 {
@@ -120,6 +122,8 @@ static struct rvt_qp *alloc_qp(struct rvt_pd *pd, const struct rvt_qp_init *init
 	qp->signal_all = init->signal_all;
 	qp->owner = init->owner;
 	qp->cap = init->cap;
+	if (qp->cap.max_send_wr && qp->cap.max_send_wr < MIN_SENDS)
+		qp->cap.max_send_wr = MIN_SENDS;
 	if (!qp->cap.max_send_sge)
 		qp->cap.max_send_sge = 1;
 	if (qp->cap.max_inline_data < MIN_INLINE)

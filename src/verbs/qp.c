@@ -248,6 +248,10 @@ int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_
 		struct ibv_send_wr *next = NULL;
 
 		err = work_read_send(&work, wr, ibv->qp_type, &next);
+		/* The ACK that makes room may lie in the socket: a NIC would have taken it by now.
+		 */
+		if (!err && qp->rvt->s_head - qp->rvt->s_last >= qp->rvt->cap.max_send_wr)
+			lane_make_room();
 		if (!err)
 			err = rvt_post_send(qp->rvt, &work.wr);
 		if (!err)

@@ -12,7 +12,7 @@ for op in send write read; do
 	done
 	pair "ib_${op}_bw both ways (-b)" 60 ib_${op}_bw $d -b -n 500
 	pair "ib_${op}_bw 16 QPs (-q 16)" 60 ib_${op}_bw $d -q 16 -n 200
-	[ $op != send ] && pair "ib_${op}_bw events (-e)" 60 ib_${op}_bw $d -e -n 200
+
 done
 for kind in bw lat; do
 	for type in FETCH_AND_ADD CMP_AND_SWAP; do

@@ -32,7 +32,7 @@ export ADVERB_DEVICES=net0=veth0
 in_client="$peer env ADVERB_DEVICES=net0=veth1"
 in_server=
 address=10.77.0.1
-gid6() { "$adverb" run -- ibv_devinfo -v 2>/dev/null | awk '/GID\[/ && /fd77/ { gsub(/[^0-9]/, "", $2); print $2; exit }'; }
+gid6() { $as_user "$adverb" run -- ibv_devinfo -v 2>/dev/null | awk '/GID\[/ && /fd77/ { gsub(/[^0-9]/, "", $2); print $2; exit }'; }
 six=$(gid6)
 for type in rc uc ud srq; do
 	pair "$type over veth, IPv4" 60 ibv_${type}_pingpong -d net0 -g 0 -n 300
