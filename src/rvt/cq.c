@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t power_of_two(uint32_t n)
+#define MIN_ENTRIES 16 /* as NICs round up, and some programs need */
+
+static uint32_t ring_size(uint32_t n)
 {
-	uint32_t size = 1;
+	uint32_t size = MIN_ENTRIES;
 
 	while (size < n)
 		size <<= 1;
@@ -26,7 +28,7 @@ int rvt_create_cq(struct rvt_context *context, uint32_t cqe, struct rvt_cq **ret
 		return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
 	cq->device = device;
 	cq->context = context;
-	cq->ring_size = power_of_two(cqe);
+	cq->ring_size = ring_size(cqe);
 	cq->cqe = cq->ring_size < rvt_limits.max_cqe ? cq->ring_size : rvt_limits.max_cqe;
 	cq->ring = allocator_get(device->allocator, cq->ring_size * sizeof(*cq->ring));
 	restrack_new(&cq->res, RESTRACK_CQ);
@@ -70,7 +72,7 @@ int rvt_resize_cq(struct rvt_cq *cq, uint32_t cqe)
 	if (!cqe || cqe > rvt_limits.max_cqe || cqe < count)
 		return rvt_refuse(cq->device, RVT_BAD_ARGUMENT, &cq->res, cqe,
 				  cqe < count ? count : rvt_limits.max_cqe);
-	size = power_of_two(cqe);
+	size = ring_size(cqe);
 	ring = allocator_get(cq->device->allocator, size * sizeof(*ring));
 	if (!ring)
 		return rvt_refuse(cq->device, RVT_NO_MEMORY, &cq->res, 0, 0);

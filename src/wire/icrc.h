@@ -6,9 +6,10 @@
  * receive. The CRC is linear: the difference between the ICRC that came and the one computed with
  * another identification shows the difference of the identifications, if nothing else differs.
  * icrc_check() accepts exactly the packets that are right for some identification, with or without
- * the don't-fragment bit. Of all random corruptions one in 2^15 passes, where a full check lets one
- * in 2^32 pass; every single-bit error and every burst of up to 15 bits outside the identification
- * itself is still found. Over IPv6 nothing is hidden and the check is whole.
+ * the don't-fragment bit. That is 2^17 of the 2^32 differences: of random corruptions one in 2^15
+ * passes, where a full check lets one in 2^32 pass, and so do about one in 2^15 of the single bits
+ * of long packets. Over IPv6 nothing is hidden and the check is whole. Between two sockets (adverb
+ * to adverb) the UDP checksum is there besides.
  */
 #ifndef WIRE_ICRC_H
 #define WIRE_ICRC_H
