@@ -84,6 +84,7 @@ int rvt_resize_cq(struct rvt_cq *cq, uint32_t cqe)
 	cq->cqe = size < rvt_limits.max_cqe ? size : rvt_limits.max_cqe;
 	cq->tail = 0;
 	cq->head = count;
+	cq->reported = 0;
 	restrack_set(&cq->res, RESTRACK_CQ_CQE, cq->cqe);
 	return 0;
 }
@@ -118,15 +119,18 @@ static bool wakes(const struct rvt_cq *cq, const struct rvt_wc *wc)
 static void fire(struct rvt_cq *cq)
 {
 	cq->armed = RVT_CQ_IDLE;
+	cq->reported = cq->head;
 	restrack_adjust(&cq->res, RESTRACK_CQ_EVENTS, 1);
 	cq->device->observer->cq_event(cq->device->observer->context, cq);
 }
 
 void rvt_arm_cq(struct rvt_cq *cq, bool solicited_only)
 {
+	uint32_t i = (int32_t)(cq->reported - cq->tail) > 0 ? cq->reported : cq->tail;
+
 	if (cq->armed != RVT_CQ_NEXT)
 		cq->armed = solicited_only ? RVT_CQ_SOLICITED : RVT_CQ_NEXT;
-	for (uint32_t i = cq->tail; i != cq->head; i++) {
+	for (; i != cq->head; i++) {
 		if (wakes(cq, slot(cq, i))) {
 			fire(cq);
 			return;
@@ -173,4 +177,6 @@ void rvt_cq_clean(struct rvt_cq *cq, uint32_t qpn)
 		keep++;
 	}
 	cq->head = keep;
+	if ((int32_t)(cq->reported - keep) > 0)
+		cq->reported = keep;
 }

@@ -19,6 +19,7 @@ struct rvt_cq {
 	uint32_t cqe;	     /* entries the program may rely on: at least what it asked for */
 	uint32_t ring_size;  /* power of two >= cqe */
 	uint32_t head, tail; /* free-running: next in, next out */
+	uint32_t reported;   /* entries before this one had their event */
 	enum rvt_cq_arm armed;
 	bool dead;	     /* overran; CQ_ERR was raised once */
 	bool ignore_overrun; /* IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN */
@@ -49,9 +50,9 @@ void rvt_cq_consume(struct rvt_cq *cq);
 
 /**
  * rvt_arm_cq() - ibv_req_notify_cq(3): one event at the next completion (with @solicited_only: at
- * the next that is solicited or in error). A matching completion that is queued and unpolled fires
- * at once, as on hardware, where arming names the consumer index. Arming for NEXT replaces
- * SOLICITED, never the reverse.
+ * the next that is solicited or in error). One that came since the last event and is unpolled fires
+ * at once, so a program that arms late misses nothing; one that had its event already does not fire
+ * again. Arming for NEXT replaces SOLICITED, never the reverse.
  */
 void rvt_arm_cq(struct rvt_cq *cq, bool solicited_only);
 
