@@ -19,20 +19,20 @@ own e2e-many 300 "${E2E_CYCLES:-10000}"
 
 # 16 processes at once: 8 pairs.
 pids=
-i=0
-while [ $i -lt 8 ]; do
+n=0
+while [ $n -lt 8 ]; do
 	new_port
 	# shellcheck disable=SC2086
-	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port >"$work/s$i" 2>&1 &
+	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port >"$work/s$n" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	started="$started $server"
 	wait_listening $next_port $server
 	# shellcheck disable=SC2086
-	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port 127.0.0.1 >"$work/c$i" 2>&1 &
+	$as_user timeout 120 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 500 -p $next_port 127.0.0.1 >"$work/c$n" 2>&1 &
 	pids="$pids $!"
 	started="$started $!"
-	i=$((i + 1))
+	n=$((n + 1))
 done
 bad=0
 for pid in $pids; do

@@ -70,10 +70,10 @@ listening() {
 
 # wait_listening PORT PID: until then, at most 10 s; fails when the process ends first.
 wait_listening() {
-	i=0
+	waited=0
 	while ! listening "$1"; do
-		i=$((i + 1))
-		if [ $i -gt 200 ] || ! kill -0 "$2" 2>/dev/null; then
+		waited=$((waited + 1))
+		if [ $waited -gt 200 ] || ! kill -0 "$2" 2>/dev/null; then
 			return 1
 		fi
 		sleep 0.05
