@@ -344,9 +344,20 @@ static bool anybody_waits(const struct server *s)
 	return false;
 }
 
+/* Those who only ask do not keep us: somebody may ask again and again whether we are still there.
+ */
+static bool anybody_served(const struct server *s)
+{
+	list_for_each(node, &s->clients) {
+		if (list_entry(node, struct client, node)->greeted)
+			return true;
+	}
+	return false;
+}
+
 static bool may_leave(struct server *s)
 {
-	if (s->client_count) {
+	if (anybody_served(s) || anybody_waits(s)) {
 		s->alone_since_ms = 0;
 		return false;
 	}
@@ -369,7 +380,7 @@ void server_run(struct server *s)
 			fds[n] = (struct pollfd){ .fd = polled[n]->fd, .events = POLLIN };
 			n++;
 		}
-		if (poll(fds, n, s->client_count && !anybody_waits(s) ? -1 : 100) < 0)
+		if (poll(fds, n, anybody_served(s) && !anybody_waits(s) ? -1 : 100) < 0)
 			continue;
 		/* Serving one may drop others: those were not polled twice, so look each up again.
 		 */

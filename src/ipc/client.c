@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,9 +18,8 @@
 #include "ipc/slots.h"
 #include "ipc/start.h"
 
-#define PATIENCE_MS \
- 8000 /* for a broker that is just starting, or waits for the clients of its predecessor */
-#define ANSWER_MS 6000 /* of one that is there */
+/* For a broker that is just starting, waits for the clients of its predecessor, or hangs. */
+#define PATIENCE_MS 6000
 
 static int64_t now_ms(void)
 {
@@ -68,29 +68,52 @@ void ipc_disconnect(struct ipc_connection *c)
 }
 
 /* A connection to a broker that is there, or a negative errno. */
-static int dial(const struct ipc_paths *paths)
+static int dial(const struct ipc_paths *paths, int64_t end)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct timeval wait = { .tv_sec = ANSWER_MS / 1000 };
+	int64_t left = end - now_ms();
+	struct timeval wait = { .tv_usec = 1000 };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), err;
 
 	if (fd < 0)
 		return -errno;
+	if (left > 0)
+		wait = (struct timeval){ left / 1000, left % 1000 * 1000 + 1 };
+	/* Also how long connect() waits for a broker that does not accept. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	memcpy(address.sun_path, paths->socket, sizeof(address.sun_path));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
 		err = -errno;
 		close(fd);
 		return err;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	return fd;
+}
+
+/* As ipc_receive(), until @end. Signals of the program make it no longer. */
+static int receive_until(int fd, int64_t end, struct ipc_message *m, int fds[IPC_MAX_FDS],
+			 unsigned *count)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	*count = 0;
+	for (;;) {
+		int64_t left = end - now_ms();
+		int n = poll(&p, 1, left > 0 ? (int)left : 0);
+
+		if (n > 0)
+			return ipc_receive(fd, m, fds, count);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (left <= 0)
+			return -ETIMEDOUT;
+	}
 }
 
 static bool nobody_there(int err)
 {
 	return err == -ENOENT || err == -ECONNREFUSED || err == -ECONNRESET || err == -EPIPE ||
-	       err == -EAGAIN;
+	       err == -EAGAIN || err == -EINTR;
 }
 
 static void read_comm(char comm[16])
@@ -104,27 +127,38 @@ static void read_comm(char comm[16])
 	comm[strcspn(comm, "\n")] = 0;
 }
 
-/* Say hello on @fd and take the answer. 0, or a negative errno with a sentence if the broker gave
- * one. */
-static int greet(int fd, struct ipc_connection *c, const struct ipc_hello *hello, bool again,
-		 char *why, size_t size)
+/* Say hello on @fd and take the answer. 0, or a negative errno with a sentence. */
+static int greet(int fd, int64_t end, struct ipc_connection *c, const struct ipc_hello *hello,
+		 bool again, char *why, size_t size)
 {
-	int fds[IPC_MAX_FDS], mine[2] = { hello->ledger, c->parking };
+	int fds[IPC_MAX_FDS], mine[2];
 	struct ipc_message m;
-	unsigned count;
+	unsigned count = 0;
 	int err;
 
 	ipc_message_init(&m, IPC_HELLO);
 	read_comm(m.comm);
+	if (hello->ledger >= 0)
+		mine[count++] = hello->ledger;
+	else
+		m.flags |= IPC_EXTRA;
 	if (again) {
-		m.flags = IPC_AGAIN;
+		m.flags |= IPC_AGAIN;
 		m.slot = c->slot;
+		mine[count++] = c->parking;
 	}
-	err = ipc_send(fd, &m, mine, again ? 2 : 1);
+	err = ipc_send(fd, &m, mine, count);
 	if (!err)
-		err = ipc_receive(fd, &m, fds, &count);
-	if (err)
+		err = receive_until(fd, end, &m, fds, &count);
+	if (err) {
+		if (err == -EPROTO)
+			snprintf(why, size, "the broker is of another version");
+		else if (err == -ETIMEDOUT)
+			snprintf(why, size, "the broker does not answer; is it stopped?");
+		else
+			snprintf(why, size, "cannot talk to the broker: %s", strerror(-err));
 		return err;
+	}
 	if (m.type == IPC_WELCOME && count == (again ? 0 : 3) && m.slot >= SLOT_FIRST &&
 	    m.slot <= SLOT_LAST) {
 		if (!again) {
@@ -138,7 +172,7 @@ static int greet(int fd, struct ipc_connection *c, const struct ipc_hello *hello
 	while (count)
 		close(fds[--count]);
 	if (m.type != IPC_ERROR) {
-		snprintf(why, size, "the broker answered something else (another version?)");
+		snprintf(why, size, "the broker is of another version");
 		return -EPROTO;
 	}
 	snprintf(why, size, "%s", m.text);
@@ -156,11 +190,11 @@ static int reach(struct ipc_connection *c, const struct ipc_hello *hello, bool a
 	if (err)
 		return err;
 	for (;;) {
-		int fd = dial(&paths);
+		int fd = dial(&paths, end);
 
 		err = fd < 0 ? fd : 0;
 		if (!err) {
-			err = greet(fd, c, hello, again, why, size);
+			err = greet(fd, end, c, hello, again, why, size);
 			if (!err) {
 				close_fd(&c->fd);
 				c->fd = move_up(fd);
@@ -194,13 +228,13 @@ static int reach(struct ipc_connection *c, const struct ipc_hello *hello, bool a
 int ipc_broker_connect(struct ipc_connection *c, const struct ipc_hello *hello, char *why,
 		       size_t size)
 {
+	ipc_connection_init(c);
 	return reach(c, hello, false, why, size);
 }
 
 int ipc_broker_reconnect(struct ipc_connection *c, const struct ipc_hello *hello, char *why,
 			 size_t size)
 {
-	close_fd(&c->fd);
 	return reach(c, hello, true, why, size);
 }
 
@@ -224,23 +258,25 @@ int ipc_broker_list(void (*on_status)(void *context, const struct ipc_status *st
 	struct ipc_message m;
 	int fds[IPC_MAX_FDS], fd, err;
 	unsigned count;
+	int64_t end = now_ms() + PATIENCE_MS;
 	char why[256];
 
 	err = ipc_paths_find(&paths, 0, why, sizeof(why));
 	if (err)
 		return err == -ENOENT ? err : -EACCES;
-	fd = dial(&paths);
+	fd = dial(&paths, end);
 	if (fd < 0)
 		return nobody_there(fd) ? -ENOENT : fd;
 	ipc_message_init(&m, IPC_LIST);
 	err = ipc_send(fd, &m, NULL, 0);
 	while (!err) {
-		err = ipc_receive(fd, &m, fds, &count);
+		err = receive_until(fd, end, &m, fds, &count);
 		if (err)
 			break;
 		if (m.type == IPC_STATUS) {
-			on_status(context, &(struct ipc_status){ m.pid, SLOT_LAST - SLOT_FIRST + 1,
-								 m.slots_used, m.clients });
+			on_status(context,
+				  &(struct ipc_status){ m.pid, SLOT_LAST - SLOT_FIRST + 1,
+							m.slots_used, m.clients, m.strays });
 		} else if (m.type == IPC_CLIENT) {
 			struct ipc_client_info info = { m.pid, m.uid, m.slot, m.comm,
 							count ? fds[0] : -1 };

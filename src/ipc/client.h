@@ -10,8 +10,10 @@
 #include "base/report.h"
 
 struct ipc_hello {
-	int ledger; /* memfd of the process' resources, sealed against shrinking; stays the caller's
-		     */
+	/* memfd of the process' resources, sealed against shrinking and growing; stays the
+	 * caller's. -1: none, a further slot of a process that needs more QP numbers than one has
+	 */
+	int ledger;
 };
 
 /* All descriptors are close-on-exec, and high numbers where there is room. */
@@ -26,14 +28,18 @@ struct ipc_connection {
 /** ipc_connection_init() - nothing is open. */
 void ipc_connection_init(struct ipc_connection *connection);
 /**
- * ipc_broker_connect() - get a slot; starts a broker if there is none, and waits for it some
- * seconds. Return: 0, or a negative errno and a sentence in @why: -EADDRINUSE port 4791 is taken,
- * -EUSERS no slot is free, -EPERM the runtime directory is not private, -EMFILE, -ETIMEDOUT.
+ * ipc_broker_connect() - get a slot; starts a broker if there is none (see start.h for where it is
+ * found), and waits for it at most six seconds. Return: 0, or a negative errno and a sentence in
+ * @why: -EADDRINUSE port 4791 is taken, -EUSERS no slot is free, -EPERM the runtime directory is
+ * not private, -EINVAL the ledger is not sealed, -EPROTO another version's broker, -EMFILE,
+ * -ETIMEDOUT. No threads, no locks, nothing is printed.
  */
 int ipc_broker_connect(struct ipc_connection *connection, const struct ipc_hello *hello, char *why,
 		       size_t size) MUST_USE;
-/** ipc_broker_reconnect() - after the broker went: a new one learns of us. Slot and socket stay.
- * Replaces fd. */
+/**
+ * ipc_broker_reconnect() - after the broker went: a new one learns of us. Slot and socket stay; fd
+ * is replaced, the old one closed, on success only. Errors as above; try again later.
+ */
 int ipc_broker_reconnect(struct ipc_connection *connection, const struct ipc_hello *hello,
 			 char *why, size_t size) MUST_USE;
 /** ipc_broker_alive() - without blocking: is the broker still there? */
@@ -48,6 +54,7 @@ struct ipc_client_info {
 };
 struct ipc_status {
 	uint32_t pid, slots, slots_used, clients;
+	uint64_t strays; /* datagrams that came for slots that nobody has */
 };
 /**
  * ipc_broker_list() - @status first, then each client. Starts no broker: -ENOENT when there is

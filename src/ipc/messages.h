@@ -13,16 +13,19 @@
 #define IPC_MAX_FDS 3
 
 enum ipc_type {
-	IPC_HELLO = 1, /* client: a slot, please. fds: ledger; with IPC_AGAIN also parking */
-	IPC_WELCOME,   /* broker: fds: slot socket, parking, slot lock; none after IPC_AGAIN */
-	IPC_ERROR,     /* broker: no, and why */
-	IPC_LIST,      /* tool: who is there? */
-	IPC_STATUS,    /* broker: about itself; then */
-	IPC_CLIENT,    /* one for each client, fd: its ledger, read-only; then */
+	IPC_HELLO =
+		1, /* client: a slot, please. fds: ledger unless IPC_EXTRA; parking if IPC_AGAIN */
+	IPC_WELCOME, /* broker: fds: slot socket, parking, slot lock; none after IPC_AGAIN */
+	IPC_ERROR,   /* broker: no, and why */
+	IPC_LIST,    /* tool: who is there? */
+	IPC_STATUS,  /* broker: about itself; then */
+	IPC_CLIENT,  /* one for each client, fd: its ledger, read-only; then */
 	IPC_END,
 };
 
-#define IPC_AGAIN 1u /* flags of HELLO: it has a slot already */
+/* flags of HELLO */
+#define IPC_AGAIN 1u /* it has a slot already */
+#define IPC_EXTRA 2u /* one more slot for a process that has a ledger elsewhere; not listed */
 
 struct ipc_message {
 	uint32_t magic, version;
@@ -33,6 +36,7 @@ struct ipc_message {
 	int32_t error;	     /* positive errno */
 	uint32_t slots_used; /* STATUS */
 	uint32_t clients;    /* STATUS */
+	uint64_t strays;     /* STATUS: datagrams for slots that nobody has */
 	char comm[16];
 	char text[256];
 };

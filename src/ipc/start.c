@@ -15,15 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK (128 * 1024)
+#define STACK (64 * 1024)
 
 extern char **environ;
 
 static int find_broker(char path[PATH_MAX], char *why, size_t size)
 {
 	static const char *const places[] = { "/../adverbd", "/../../libexec/adverb/adverbd",
-					      "/adverbd" };
-	const char *own = getenv("ADVERB_BROKER");
+					      "/../../../libexec/adverb/adverbd", "/adverbd" };
+	/* A program with more rights than its user does not let the user choose what it starts. */
+	const char *own = secure_getenv("ADVERB_BROKER");
 	char directory[PATH_MAX], *slash;
 	Dl_info info;
 
@@ -71,21 +72,33 @@ static char **clean_environment(void)
 struct launch {
 	const char *path;
 	char **environment;
+	char *inner_stack;
 	int error;
 };
 
-/* Runs on a stack of its own in the program's memory until exec: system calls only. */
-static int child_main(void *argument)
+/* These run in the program's memory, on stacks of their own: system calls only, signals blocked. */
+static int broker_main(void *argument)
 {
 	struct launch *launch = argument;
 	char *arguments[] = { (char *)(uintptr_t) "adverbd", NULL };
-	sigset_t none;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
 	execve(launch->path, arguments, launch->environment);
 	launch->error = errno;
 	_exit(127);
+}
+
+/*
+ * Exec makes any child one that sends SIGCHLD and that wait() sees, so the broker must not be the
+ * program's child: this one is, never calls exec, and is gone when the broker runs.
+ */
+static int middle_main(void *argument)
+{
+	struct launch *launch = argument;
+
+	if (clone(broker_main, launch->inner_stack, CLONE_VM | CLONE_VFORK, launch) < 0)
+		launch->error = errno;
+	_exit(0);
 }
 
 int ipc_start_broker(char *why, size_t size)
@@ -94,35 +107,35 @@ int ipc_start_broker(char *why, size_t size)
 	struct launch launch = { .path = path };
 	sigset_t all, before;
 	int err = find_broker(path, why, size), status;
-	char *stack;
+	char *stacks;
 	pid_t pid;
 
 	if (err)
 		return err;
 	launch.environment = clean_environment();
-	stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
-		     -1, 0);
-	if (!launch.environment || stack == MAP_FAILED) {
+	stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (!launch.environment || stacks == MAP_FAILED) {
 		free(launch.environment);
-		if (stack != MAP_FAILED)
-			munmap(stack, STACK);
+		if (stacks != MAP_FAILED)
+			munmap(stacks, 2 * STACK);
 		snprintf(why, size, "out of memory");
 		return -ENOMEM;
 	}
-	/* No handler of the program may run in the child, which shares its memory. */
+	launch.inner_stack = stacks + STACK;
+	/* No handler of the program may run in the children, which share its memory; the broker
+	 * unblocks them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* No exit signal: wait() of the program does not see this child, ours asks for it by
-	 * __WCLONE. */
-	pid = clone(child_main, stack + STACK, CLONE_VM | CLONE_VFORK, &launch);
+	/* No exit signal: wait() of the program does not see it, ours asks for it by __WCLONE. */
+	pid = clone(middle_main, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, &launch);
 	err = pid < 0 ? -errno : 0;
+	while (!err && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
+		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err) {
-		while (waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
-			;
+	if (!err)
 		err = -launch.error;
-	}
-	munmap(stack, STACK);
+	munmap(stacks, 2 * STACK);
 	free(launch.environment);
 	if (err)
 		snprintf(why, size, "cannot start %.180s: %s", path, strerror(-err));

@@ -8,11 +8,11 @@
 #include "base/report.h"
 
 /**
- * ipc_start_broker() - start adverbd and return when it has gone to the background (or found
- * another one there). The program notices nothing: no SIGCHLD, no child that its wait() could meet,
- * no fork handlers. It is found in $ADVERB_BROKER, or beside this library: ../adverbd in a build
- * directory, ../../libexec/adverb/adverbd where it is installed. 0 or a negative errno with a
- * sentence.
+ * ipc_start_broker() - start adverbd; it may not listen yet on return, and leaves if there is
+ * another. The program notices nothing: no SIGCHLD, no child that its wait() could meet, no fork
+ * handlers, no descriptor that stays open. It is found in $ADVERB_BROKER, or beside this library:
+ * ../adverbd in a build directory, ../../libexec/adverb/adverbd where it is installed. 0 or a
+ * negative errno with a sentence.
  */
 int ipc_start_broker(char *why, size_t size) MUST_USE;
 

@@ -7,10 +7,10 @@ rounds=${E2E_KILLS:-100}
 seed=${ADVERB_SEED:-$(date +%s)}
 echo "# seed $seed"
 
-# random LIMIT: 0 .. LIMIT - 1, the same for the same seed
+# random LIMIT: sets $number to 0 .. LIMIT - 1, the same for the same seed
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	echo $((seed / 65536 % $1))
+	number=$((seed / 65536 % $1))
 }
 
 broker_pid() { $as_user "$adverb" status -j 2>/dev/null | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -1; }
@@ -28,26 +28,32 @@ long_client=$!
 started="$started $long_client"
 sleep 1
 
-killed_brokers=0 killed_clients=0 round=0
+killed_brokers=0 killed_clients=0 round=0 died=0 last=
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
 	new_port
 	# shellcheck disable=SC2086
-	$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port >/dev/null 2>&1 &
+	$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port >"$work/s" 2>&1 &
 	server=$!
 	wait_listening $next_port $server
 	# shellcheck disable=SC2086
-	$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port 127.0.0.1 >/dev/null 2>&1 &
+	$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port 127.0.0.1 >"$work/c" 2>&1 &
 	client=$!
 	started="$long_server $long_client $server $client"
-	sleep 0.0"$(random 10)"
-	if [ "$(random 2)" = 0 ]; then
+	random 10
+	sleep 0.0$number
+	random 2
+	if [ $number = 0 ]; then
 		pid=$(broker_pid)
 		if [ -n "$pid" ]; then
 			kill -9 "$pid" && killed_brokers=$((killed_brokers + 1))
 		fi
-		sleep 0.0"$(random 10)"
+		random 10
+		sleep 0.0$number
 	fi
+	for pid in $server $client; do
+		kill -0 "$pid" 2>/dev/null || died=$((died + 1)) last=$(cat "$work/s" "$work/c" | tail -3 | tr '\n' ' ')
+	done
 	kill -9 $client 2>/dev/null && killed_clients=$((killed_clients + 1))
 	kill -9 $server 2>/dev/null && killed_clients=$((killed_clients + 1))
 	wait $client $server 2>/dev/null
@@ -60,6 +66,8 @@ done
 echo "# $killed_brokers brokers, $killed_clients clients killed"
 [ $round = "$rounds" ] && [ $killed_brokers -gt $((rounds / 5)) ] && ok "$rounds rounds of kill -9"
 [ $killed_brokers -gt $((rounds / 5)) ] || not_ok "brokers were killed" "only $killed_brokers"
+
+if [ $died = 0 ]; then ok "none ended by itself"; else not_ok "none ended by itself" "$died did: $last"; fi
 
 # Numbers are kept, and there is room: new pairs connect, and only the living are listed.
 pair "a new pair afterwards" 30 ibv_rc_pingpong -d adverb_lo -g 0 -n 200

@@ -23,10 +23,11 @@ while ! grep -q 'listening on' "$work/tcpdump"; do
 	sleep 0.1
 done
 keep=$dump
-for type in rc uc ud; do
-	for gid in 0 1; do
+for gid in 0 1; do
+	for type in rc uc; do
 		pair "ibv_${type}_pingpong, GID $gid" 60 ibv_${type}_pingpong -d adverb_lo -g $gid -s 1500 -m 1024 -n 20
 	done
+	pair "ibv_ud_pingpong, GID $gid" 60 ibv_ud_pingpong -d adverb_lo -g $gid -s 1000 -n 20
 done
 if have ib_write_bw; then
 	for op in write read send; do
