@@ -15,8 +15,10 @@
 /* group.c: the sockets of UDP port 4791, one of each slot, steered by destination QP number. */
 struct group {
 	int sockets[SLOT_COUNT]; /* all or none are open */
-	int parking; /* the end of a socket pair in whose queue all of them lie: keeps them open
-			without us */
+	int parking;   /* the end of a socket pair in whose queue all of them lie: keeps them open
+			  without us */
+	int strays_fd; /* epoll, of the watched; readable when there are strays */
+	bool watched[SLOT_COUNT]; /* nobody has it: what arrives is thrown away and counted */
 	bool open;
 };
 
@@ -29,8 +31,13 @@ int group_open(struct group *group, char *why, size_t size) MUST_USE;
 /** group_recover() - take them out of a client's parking; @parking is the group's then. -EINVAL: it
  * is none. */
 int group_recover(struct group *group, int parking) MUST_USE;
-/** group_drain() - throw away what lies in a socket, before somebody else gets it. */
-void group_drain(const struct group *group, unsigned slot);
+/** group_watch() - nobody has this slot (@on), or somebody has. Slots 0 and 127 are watched always.
+ */
+void group_watch(struct group *group, unsigned slot, bool on);
+/** group_strays() - throw away some of what lies in watched slots; how many datagrams. */
+unsigned group_strays(struct group *group);
+/** group_drain() - the same for one slot and all of it, before somebody gets it. */
+unsigned group_drain(struct group *group, unsigned slot);
 void group_close(struct group *group);
 
 /* holder.c */
@@ -48,8 +55,10 @@ struct slots {
 };
 
 int slots_open(struct slots *slots, const char *path) MUST_USE;
-/** slots_take() - a free slot, and in *lock the descriptor that holds it. -EUSERS, or another
- * negative errno. */
+/**
+ * slots_take() - a free slot, and in *lock the descriptor that holds it. -EBUSY when those that are
+ * not in use were in use moments ago, -EUSERS when all are in use, or another negative errno.
+ */
 int slots_take(struct slots *slots, uint64_t now_ms, unsigned *slot, int *lock) MUST_USE;
 /** slots_used() - is it held by somebody? */
 bool slots_used(const struct slots *slots, unsigned slot);
@@ -64,9 +73,10 @@ struct client {
 	bool greeted; /* has a slot */
 	uint32_t pid, uid, slot;
 	char comm[16];
-	int ledger;	    /* read-only; -1 */
-	int waiting_ledger; /* HELLO came before there was a group: to be answered later; -1 */
-	uint64_t waiting_until_ms; /* 0: not waiting */
+	int ledger;		   /* read-only; -1 for an extra slot */
+	bool extra;		   /* not a process but one more slot of it */
+	bool waiting;		   /* HELLO is to be answered when there is a group and a slot */
+	uint64_t waiting_until_ms; /* for the group */
 };
 
 struct server {
@@ -76,6 +86,10 @@ struct server {
 	struct slots slots;
 	struct list_node clients;
 	unsigned client_count;
+	struct client *owners[SLOT_COUNT]; /* NULL: nobody, or one that has not come back */
+	unsigned missing;		   /* slots in use by who is not here */
+	uint64_t strays;
+	bool port_taken;	 /* when last tried */
 	uint64_t alone_since_ms; /* 0: not alone */
 };
 

@@ -14,6 +14,7 @@
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,8 +34,9 @@ void group_init(struct group *g)
 {
 	for (unsigned i = 0; i < SLOT_COUNT; i++)
 		g->sockets[i] = -1;
-	g->parking = -1;
+	g->parking = g->strays_fd = -1;
 	g->open = false;
+	memset(g->watched, 0, sizeof(g->watched));
 }
 
 void group_close(struct group *g)
@@ -45,6 +47,8 @@ void group_close(struct group *g)
 	}
 	if (g->parking >= 0)
 		close(g->parking);
+	if (g->strays_fd >= 0)
+		close(g->strays_fd);
 	group_init(g);
 }
 
@@ -103,6 +107,9 @@ static void set_options(int fd)
 {
 	set(fd, IPPROTO_UDP, UDP_GRO, 1);
 	set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+	/* The ICRC covers the IPv4 identification field, which is 0 only with this. */
+	set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+	set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
 	set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 	set(fd, IPPROTO_IP, IP_RECVTOS, 1);
 	set(fd, IPPROTO_IP, IP_RECVTTL, 1);
@@ -192,6 +199,16 @@ static int park(struct group *g)
 	return err;
 }
 
+static int start_watching(struct group *g)
+{
+	g->strays_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (g->strays_fd < 0)
+		return -errno;
+	group_watch(g, SLOT_GSI, true);
+	group_watch(g, SLOT_MULTICAST, true);
+	return 0;
+}
+
 int group_open(struct group *g, char *why, size_t size)
 {
 	int err = probe(why, size);
@@ -201,6 +218,8 @@ int group_open(struct group *g, char *why, size_t size)
 	err = bind_all(g);
 	if (!err)
 		err = park(g);
+	if (!err)
+		err = start_watching(g);
 	if (err) {
 		snprintf(why, size, "cannot set up the sockets of UDP port %d: %s", PORT,
 			 strerror(-err));
@@ -248,7 +267,7 @@ static int peek(int parking, unsigned index)
 
 int group_recover(struct group *g, int parking)
 {
-	int domain = 0;
+	int domain = 0, err;
 	socklen_t length = sizeof(domain);
 
 	if (getsockopt(parking, SOL_SOCKET, SO_DOMAIN, &domain, &length) || domain != AF_UNIX)
@@ -261,15 +280,70 @@ int group_recover(struct group *g, int parking)
 			return -EINVAL;
 		}
 	}
+	err = start_watching(g);
+	if (err) {
+		group_close(g);
+		return err;
+	}
 	g->parking = parking;
 	g->open = true;
 	return 0;
 }
 
-void group_drain(const struct group *g, unsigned slot)
+void group_watch(struct group *g, unsigned slot, bool on)
 {
-	char byte;
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = slot };
 
-	for (int i = 0; i < 100000 && recv(g->sockets[slot], &byte, 1, MSG_DONTWAIT) >= 0; i++)
-		;
+	if (g->watched[slot] == on)
+		return;
+	if (!epoll_ctl(g->strays_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, g->sockets[slot], &event))
+		g->watched[slot] = on;
+}
+
+/* Throw away up to @limit receives; how many datagrams that were. */
+static unsigned drain(int fd, int limit)
+{
+	unsigned datagrams = 0;
+
+	for (int i = 0; i < limit; i++) {
+		char byte, control[256];
+		struct iovec iov = { &byte, 1 };
+		struct msghdr m = { .msg_iov = &iov,
+				    .msg_iovlen = 1,
+				    .msg_control = control,
+				    .msg_controllen = sizeof(control) };
+		ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_TRUNC);
+		int segment = 0;
+
+		if (n < 0) {
+			/* An error that waited here (ICMP) is taken by this call: go on. */
+			if (errno == EAGAIN)
+				break;
+			continue;
+		}
+		for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+			if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO)
+				memcpy(&segment, CMSG_DATA(c), sizeof(segment));
+		}
+		datagrams += segment > 0 && n > segment
+				     ? ((unsigned)n + (unsigned)segment - 1) / (unsigned)segment
+				     : 1;
+	}
+	return datagrams;
+}
+
+unsigned group_strays(struct group *g)
+{
+	struct epoll_event events[SLOT_COUNT];
+	unsigned datagrams = 0;
+	int n = epoll_wait(g->strays_fd, events, SLOT_COUNT, 0);
+
+	for (int i = 0; i < n; i++)
+		datagrams += drain(g->sockets[events[i].data.u32], 64);
+	return datagrams;
+}
+
+unsigned group_drain(struct group *g, unsigned slot)
+{
+	return drain(g->sockets[slot], 100000);
 }

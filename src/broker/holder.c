@@ -8,29 +8,29 @@
 
 #include "broker/broker.h"
 
-/* The inode of a socket that is bound to UDP port 4791, 0 for none (or one of the kernel's own). */
-static unsigned long find_inode(const char *table, bool *found)
+struct socket_entry {
+	unsigned long inode;
+	unsigned uid;
+	bool found;
+};
+
+/* The socket that is bound to UDP port 4791. */
+static void find_socket(const char *table, struct socket_entry *entry)
 {
 	char line[512];
-	unsigned long result = 0;
 	FILE *file = fopen(table, "re");
 
-	while (file && fgets(line, sizeof(line), file)) {
+	while (file && !entry->found && fgets(line, sizeof(line), file)) {
 		unsigned port;
-		unsigned long inode;
 
 		/* sl local:port remote:port st tx:rx tr:when retrnsmt uid timeout inode */
-		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %*s %*s %*s %*s %*s %*s %lu", &port,
-			   &inode) != 2 ||
-		    port != 4791)
-			continue;
-		*found = true;
-		if (inode)
-			result = inode;
+		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %*s %*s %*s %*s %u %*s %lu", &port,
+			   &entry->uid, &entry->inode) == 3 &&
+		    port == 4791)
+			entry->found = true;
 	}
 	if (file)
 		fclose(file);
-	return result;
 }
 
 static bool has_socket(const char *pid, unsigned long inode)
@@ -74,26 +74,25 @@ static void name_of(const char *pid, char *to, size_t size)
 
 void port_holder(char *to, size_t size)
 {
-	bool found = false;
-	unsigned long inode = find_inode("/proc/net/udp6", &found);
+	struct socket_entry entry = { 0 };
 	struct dirent *e;
 	DIR *dir;
 
-	if (!inode)
-		inode = find_inode("/proc/net/udp", &found);
-	snprintf(to, size, "another program");
-	if (access("/sys/module/rdma_rxe", F_OK) == 0 && !inode) {
-		snprintf(to, size, "the kernel's rdma_rxe (remove its link, or unload the module)");
-		return;
-	}
-	if (!inode) {
-		if (found)
-			snprintf(to, size, "the kernel");
-		return;
-	}
-	dir = opendir("/proc");
+	find_socket("/proc/net/udp6", &entry);
+	if (!entry.found)
+		find_socket("/proc/net/udp", &entry);
+	/* A socket that no process has is the kernel's; but others' processes do not show theirs.
+	 */
+	if (access("/sys/module/rdma_rxe", F_OK) == 0)
+		snprintf(to, size, "the kernel's rdma_rxe (delete its link, or unload it)");
+	else if (entry.found && entry.uid != geteuid())
+		snprintf(to, size, "a program of user %u", entry.uid);
+	else
+		snprintf(to, size, "another program");
+	dir = entry.found && entry.inode ? opendir("/proc") : NULL;
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && has_socket(e->d_name, inode)) {
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' &&
+		    has_socket(e->d_name, entry.inode)) {
 			name_of(e->d_name, to, size);
 			break;
 		}

@@ -30,40 +30,56 @@ static bool chatty(void)
 	return level && *level && strcmp(level, "none") != 0;
 }
 
-/* Nothing of the program that started us is kept: descriptors, directory, terminal, signals. */
-static int detach(bool keep_stderr)
+/* Nothing of the program that started us is kept: directory, terminal, and in the end no output. */
+static int detach(void)
 {
-	int null;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	switch (fork()) {
-	case -1:
-		return -errno;
-	case 0:
-		break;
-	default:
-		_exit(0);
-	}
-	setsid();
-	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		return -errno;
+	/* Fails for the leader of a group, as a shell's job is, which then forks. */
+	if (setsid() < 0) {
+		switch (fork()) {
+		case -1:
+			return -errno;
+		case 0:
+			setsid();
+			break;
+		default:
+			_exit(0);
+		}
+	}
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	if (!keep_stderr)
+	if (!chatty())
 		dup2(null, STDERR_FILENO);
-	if (null > STDERR_FILENO)
-		close(null);
+	close(null);
 	return chdir("/") ? -errno : 0;
+}
+
+/* Who reads the program's stderr waits for its end, and we may live longer. */
+static void fall_silent(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0 && null != STDERR_FILENO) {
+		dup2(null, STDERR_FILENO);
+		close(null);
+	}
 }
 
 static void prepare(void)
 {
 	struct rlimit files;
+	sigset_t none;
 
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
 		signal(signal_number, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	/* Blocked by who started us, for the moments before exec. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(077);
 	/* 128 sockets, twice that in flight while they are parked, and a few for each client. */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
@@ -77,7 +93,7 @@ int main(int argc, char **argv)
 	static struct server server;
 	bool foreground = argc == 2 && !strcmp(argv[1], "--foreground");
 	char why[256];
-	int err;
+	int err, null;
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		puts("adverbd " ADVERB_VERSION);
@@ -91,9 +107,12 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	/* Sockets must not become 0, 1 or 2, which the program may have closed. */
+	while ((null = open("/dev/null", O_RDWR)) >= 0 && null <= STDERR_FILENO)
+		;
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	prepare();
-	err = foreground ? 0 : detach(chatty());
+	err = foreground ? 0 : detach();
 	if (!err)
 		err = server_open(&server, why, sizeof(why));
 	if (err == -EALREADY && !foreground)
@@ -103,6 +122,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "adverbd: %s\n", why);
 		return 1;
 	}
+	if (!foreground)
+		fall_silent();
 	server_run(&server);
 	server_close(&server);
 	return 0;

@@ -18,10 +18,12 @@
 #ifndef F_GET_SEALS
 # define F_GET_SEALS   1034
 # define F_SEAL_SHRINK 2
+# define F_SEAL_GROW   4
 #endif
 
 #define LINGER_MS   2000 /* alone, before leaving */
 #define RECOVERY_MS 3000 /* for a client of the last broker to bring the sockets */
+#define TICK_MS	    100	 /* while there is something to wait for */
 #define MAX_CLIENTS 512
 #define MAX_LEDGER  (1ll << 32)
 
@@ -102,12 +104,14 @@ static void close_fd(int *fd)
 
 static void drop(struct server *s, struct client *c)
 {
-	if (c->greeted)
-		slots_freed(&s->slots, c->slot, now_ms());
+	if (c->greeted && s->owners[c->slot] == c) {
+		/* Free when its lock goes, which may be a moment later, see look_after_slots(). */
+		s->owners[c->slot] = NULL;
+		s->missing++;
+	}
 	list_unlink(&c->node);
 	s->client_count--;
 	close_fd(&c->ledger);
-	close_fd(&c->waiting_ledger);
 	close(c->fd);
 	free(c);
 }
@@ -119,8 +123,12 @@ static void accept_client(struct server *s)
 	socklen_t length = sizeof(peer);
 	struct client *c;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* Out of descriptors: it stays readable, and this must not spin. */
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			poll(NULL, 0, 10);
 		return;
+	}
 	/* The directory keeps others out already; this is the second door. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
 	    (peer.uid != geteuid() && peer.uid != 0) || s->client_count == MAX_CLIENTS ||
@@ -129,7 +137,7 @@ static void accept_client(struct server *s)
 		return;
 	}
 	c->fd = fd;
-	c->ledger = c->waiting_ledger = -1;
+	c->ledger = -1;
 	c->pid = (uint32_t)peer.pid;
 	c->uid = peer.uid;
 	list_append(&s->clients, &c->node);
@@ -156,26 +164,60 @@ static int read_only_ledger(int fd)
 	char path[64];
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_size > MAX_LEDGER)
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || !(seals & F_SEAL_GROW) || fstat(fd, &st) ||
+	    !S_ISREG(st.st_mode) || st.st_size > MAX_LEDGER)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Give a slot to a client that asked for one; the group is there. */
-static int welcome(struct server *s, struct client *c, int ledger)
+static void own(struct server *s, struct client *c, unsigned slot)
+{
+	c->slot = slot;
+	c->greeted = true;
+	s->owners[slot] = c;
+	group_watch(&s->group, slot, false);
+}
+
+/* Slots whose owners are gone get watched; the rest of those without an owner are missing. */
+static void look_after_slots(struct server *s)
+{
+	s->missing = 0;
+	for (unsigned slot = SLOT_FIRST; slot <= SLOT_LAST; slot++) {
+		if (s->group.watched[slot] || s->owners[slot])
+			continue;
+		if (slots_used(&s->slots, slot)) {
+			s->missing++;
+			continue;
+		}
+		slots_freed(&s->slots, slot, now_ms());
+		group_watch(&s->group, slot, true);
+	}
+}
+
+/* The group is there for the first time: what nobody has is watched at once, and needs no rest. */
+static void group_opened(struct server *s)
+{
+	look_after_slots(s);
+	memset(s->slots.freed_ms, 0, sizeof(s->slots.freed_ms));
+}
+
+/* Give a slot to a client that asked for one; the group is there. -EBUSY: not yet. */
+static int welcome(struct server *s, struct client *c)
 {
 	struct ipc_message m;
 	int fds[3], lock = -1, err;
 	unsigned slot;
 
 	err = slots_take(&s->slots, now_ms(), &slot, &lock);
+	if (err == -EBUSY)
+		return err;
 	if (err)
 		return refuse(c, err,
 			      err == -EUSERS ? "all 126 slots of this network namespace are in use"
 					     : "cannot lock a slot in the runtime directory");
-	group_drain(&s->group, slot);
+	own(s, c, slot);
+	s->strays += group_drain(&s->group, slot);
 	ipc_message_init(&m, IPC_WELCOME);
 	m.slot = slot;
 	m.pid = (uint32_t)getpid();
@@ -184,85 +226,100 @@ static int welcome(struct server *s, struct client *c, int ledger)
 	fds[2] = lock;
 	err = ipc_send(c->fd, &m, fds, 3);
 	close(lock);
-	if (err)
-		return err;
-	c->slot = slot;
-	c->greeted = true;
-	c->ledger = read_only_ledger(ledger);
-	return 0;
-}
-
-/* Answer those that had to wait for the group. */
-static void serve_waiting(struct server *s, int err, const char *why)
-{
-	list_for_each_safe(node, &s->clients) {
-		struct client *c = list_entry(node, struct client, node);
-		int ledger = c->waiting_ledger, result;
-
-		if (!c->waiting_until_ms)
-			continue;
-		c->waiting_ledger = -1;
-		c->waiting_until_ms = 0;
-		result = err ? refuse(c, err, why) : welcome(s, c, ledger);
-		close(ledger);
-		if (result)
-			drop(s, c);
-	}
+	return err;
 }
 
 /* A client of the last broker: it has a slot, and the sockets. */
-static int hello_again(struct server *s, struct client *c, const struct ipc_message *m, int ledger,
+static int hello_again(struct server *s, struct client *c, const struct ipc_message *m,
 		       int *parking)
 {
 	struct ipc_message answer;
 	int err;
 
-	if (m->slot < SLOT_FIRST || m->slot > SLOT_LAST || !slots_used(&s->slots, m->slot))
+	if (m->slot < SLOT_FIRST || m->slot > SLOT_LAST || s->owners[m->slot] ||
+	    !slots_used(&s->slots, m->slot))
 		return refuse(c, -EINVAL, "that slot is not held");
 	if (!s->group.open) {
 		err = group_recover(&s->group, *parking);
 		if (err)
 			return refuse(c, err, "those are not the sockets of UDP port 4791");
 		*parking = -1;
+		group_opened(s);
 	}
+	own(s, c, m->slot);
 	ipc_message_init(&answer, IPC_WELCOME);
 	answer.slot = m->slot;
 	answer.pid = (uint32_t)getpid();
-	err = ipc_send(c->fd, &answer, NULL, 0);
-	if (err)
-		return err;
-	c->slot = m->slot;
-	c->greeted = true;
-	c->ledger = read_only_ledger(ledger);
-	serve_waiting(s, 0, NULL);
-	return 0;
+	return ipc_send(c->fd, &answer, NULL, 0);
+}
+
+/* Make the group if there is none. -EBUSY: wait, it may be with clients of the last broker. */
+static int need_group(struct server *s, const struct client *c, char *why, size_t size)
+{
+	bool hope = now_ms() < c->waiting_until_ms && slots_count(&s->slots);
+	int err;
+
+	if (s->group.open)
+		return 0;
+	if (s->port_taken && hope)
+		return -EBUSY;
+	err = group_open(&s->group, why, size);
+	if (!err)
+		group_opened(s);
+	s->port_taken = err == -EADDRINUSE;
+	return s->port_taken && hope ? -EBUSY : err;
 }
 
 static int hello(struct server *s, struct client *c, const struct ipc_message *m, int *fds,
 		 unsigned count)
 {
-	char why[256];
-	int err;
+	bool again = m->flags & IPC_AGAIN, extra = m->flags & IPC_EXTRA;
 
-	if (c->greeted || c->waiting_until_ms || count != (m->flags & IPC_AGAIN ? 2u : 1u))
+	if (c->greeted || c->waiting || count != (again ? 1u : 0u) + (extra ? 0u : 1u))
 		return -EPROTO;
 	memcpy(c->comm, m->comm, sizeof(c->comm));
-	if (m->flags & IPC_AGAIN)
-		return hello_again(s, c, m, fds[0], &fds[1]);
-	if (!s->group.open) {
-		err = group_open(&s->group, why, sizeof(why));
-		if (err == -EADDRINUSE) {
-			/* Perhaps by clients of a broker that died: one of them will be here at
-			 * once. */
-			c->waiting_ledger = fds[0];
-			fds[0] = -1;
-			c->waiting_until_ms = now_ms() + RECOVERY_MS;
-			return 0;
-		}
-		if (err)
-			return refuse(c, err, why);
+	c->extra = extra;
+	if (!extra) {
+		c->ledger = read_only_ledger(fds[0]);
+		if (c->ledger < 0)
+			return refuse(
+				c, -EINVAL,
+				"the ledger is no memory file sealed against shrinking and growing");
 	}
-	return welcome(s, c, fds[0]);
+	if (again)
+		return hello_again(s, c, m, &fds[extra ? 0 : 1]);
+	c->waiting = true;
+	c->waiting_until_ms = now_ms() + RECOVERY_MS;
+	return 0;
+}
+
+/* Answer those that asked for a slot, in turn. */
+static void serve_waiting(struct server *s)
+{
+	char why[256];
+
+	list_for_each_safe(node, &s->clients) {
+		struct client *c = list_entry(node, struct client, node);
+		int err;
+
+		if (!c->waiting)
+			continue;
+		err = need_group(s, c, why, sizeof(why));
+		if (err && err != -EBUSY)
+			err = refuse(c, err, why);
+		else if (!err)
+			err = welcome(s, c);
+		if (err == -EBUSY)
+			return;
+		c->waiting = false;
+		if (err)
+			drop(s, c);
+	}
+}
+
+static bool listed(const struct client *c)
+{
+	return c->greeted && !c->extra;
 }
 
 static int list(struct server *s, struct client *asker)
@@ -272,16 +329,17 @@ static int list(struct server *s, struct client *asker)
 	int err;
 
 	list_for_each(node, &s->clients)
-		clients += list_entry(node, struct client, node)->greeted;
+		clients += listed(list_entry(node, struct client, node));
 	ipc_message_init(&m, IPC_STATUS);
 	m.pid = (uint32_t)getpid();
 	m.slots_used = slots_count(&s->slots);
 	m.clients = clients;
+	m.strays = s->strays;
 	err = ipc_send(asker->fd, &m, NULL, 0);
 	list_for_each(node, &s->clients) {
 		struct client *c = list_entry(node, struct client, node);
 
-		if (err || !c->greeted)
+		if (err || !listed(c))
 			continue;
 		ipc_message_init(&m, IPC_CLIENT);
 		m.pid = c->pid;
@@ -313,32 +371,17 @@ static void serve(struct server *s, struct client *c)
 		for (unsigned i = 0; i < count; i++)
 			close_fd(&fds[i]);
 	}
+	/* One of another version shall know it. */
+	if (err == -EPROTO)
+		err = refuse(c, err, "not a message of this version's");
 	if (err)
 		drop(s, c);
-}
-
-/* Nobody brought the sockets in time: then they are somebody else's, or free by now. */
-static void expire_waiting(struct server *s)
-{
-	uint64_t now = now_ms();
-	char why[256];
-	int err;
-
-	list_for_each(node, &s->clients) {
-		struct client *c = list_entry(node, struct client, node);
-
-		if (!c->waiting_until_ms || c->waiting_until_ms > now)
-			continue;
-		err = s->group.open ? 0 : group_open(&s->group, why, sizeof(why));
-		serve_waiting(s, err, why);
-		return;
-	}
 }
 
 static bool anybody_waits(const struct server *s)
 {
 	list_for_each(node, &s->clients) {
-		if (list_entry(node, struct client, node)->waiting_until_ms)
+		if (list_entry(node, struct client, node)->waiting)
 			return true;
 	}
 	return false;
@@ -366,36 +409,47 @@ static bool may_leave(struct server *s)
 	return now_ms() - s->alone_since_ms >= LINGER_MS;
 }
 
+/* Serving one may drop others, so each is looked up again. */
+static void serve_polled(struct server *s, const struct client *polled)
+{
+	list_for_each(node, &s->clients) {
+		struct client *c = list_entry(node, struct client, node);
+
+		if (c == polled) {
+			serve(s, c);
+			return;
+		}
+	}
+}
+
 void server_run(struct server *s)
 {
-	static struct pollfd fds[MAX_CLIENTS + 1];
-	static struct client *polled[MAX_CLIENTS + 1];
+	static struct pollfd fds[MAX_CLIENTS + 2];
+	static struct client *polled[MAX_CLIENTS + 2];
 
 	while (!may_leave(s)) {
-		nfds_t n = 1;
+		bool idle = s->client_count && !s->missing && !anybody_waits(s);
+		nfds_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
+		fds[1] = (struct pollfd){ .fd = s->group.strays_fd, .events = POLLIN };
 		list_for_each(node, &s->clients) {
 			polled[n] = list_entry(node, struct client, node);
 			fds[n] = (struct pollfd){ .fd = polled[n]->fd, .events = POLLIN };
 			n++;
 		}
-		if (poll(fds, n, anybody_served(s) && !anybody_waits(s) ? -1 : 100) < 0)
+		if (poll(fds, n, idle ? -1 : TICK_MS) < 0)
 			continue;
-		/* Serving one may drop others: those were not polled twice, so look each up again.
-		 */
-		for (nfds_t i = 1; i < n; i++) {
-			if (!fds[i].revents)
-				continue;
-			list_for_each(node, &s->clients) {
-				if (list_entry(node, struct client, node) == polled[i]) {
-					serve(s, polled[i]);
-					break;
-				}
-			}
+		for (nfds_t i = 2; i < n; i++) {
+			if (fds[i].revents)
+				serve_polled(s, polled[i]);
 		}
 		if (fds[0].revents)
 			accept_client(s);
-		expire_waiting(s);
+		if (s->group.open && s->missing)
+			look_after_slots(s);
+		if (fds[1].revents)
+			s->strays += group_strays(&s->group);
+		serve_waiting(s);
 	}
 }

@@ -60,31 +60,35 @@ static int lock_slot(const struct slots *s, unsigned slot)
 	return fd;
 }
 
+static bool rests(const struct slots *s, unsigned slot, uint64_t now_ms)
+{
+	return s->freed_ms[slot] && now_ms - s->freed_ms[slot] < QUARANTINE_MS;
+}
+
 int slots_take(struct slots *s, uint64_t now_ms, unsigned *slot, int *lock)
 {
 	const unsigned count = SLOT_LAST - SLOT_FIRST + 1;
+	bool resting = false;
 
-	/* First those that have been free for long; if there is none, any that is free. */
-	for (int pass = 0; pass < 2; pass++) {
-		for (unsigned i = 0; i < count; i++) {
-			unsigned candidate = SLOT_FIRST + (s->next - SLOT_FIRST + i) % count;
-			int fd;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned candidate = SLOT_FIRST + (s->next - SLOT_FIRST + i) % count;
+		int fd;
 
-			if (!pass && s->freed_ms[candidate] &&
-			    now_ms - s->freed_ms[candidate] < QUARANTINE_MS)
-				continue;
-			fd = lock_slot(s, candidate);
-			if (fd == -EAGAIN)
-				continue;
-			if (fd < 0)
-				return fd;
-			s->next = candidate + 1 > SLOT_LAST ? SLOT_FIRST : candidate + 1;
-			*slot = candidate;
-			*lock = fd;
-			return 0;
+		if (rests(s, candidate, now_ms)) {
+			resting = true;
+			continue;
 		}
+		fd = lock_slot(s, candidate);
+		if (fd == -EAGAIN)
+			continue;
+		if (fd < 0)
+			return fd;
+		s->next = candidate + 1 > SLOT_LAST ? SLOT_FIRST : candidate + 1;
+		*slot = candidate;
+		*lock = fd;
+		return 0;
 	}
-	return -EUSERS;
+	return resting ? -EBUSY : -EUSERS;
 }
 
 void slots_freed(struct slots *s, unsigned slot, uint64_t now_ms)

@@ -13,7 +13,7 @@ random() {
 	number=$((seed / 65536 % $1))
 }
 
-broker_pid() { $as_user "$adverb" status -j 2>/dev/null | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -1; }
+broker_pid() { $as_user "$adverb" status 2>/dev/null | sed -n 's/^broker pid \([0-9]*\).*/\1/p'; }
 
 # A pair that runs all the while: nothing that happens to the others may end it.
 new_port
@@ -52,7 +52,7 @@ while [ $round -lt "$rounds" ]; do
 		sleep 0.0$number
 	fi
 	for pid in $server $client; do
-		kill -0 "$pid" 2>/dev/null || died=$((died + 1)) last=$(cat "$work/s" "$work/c" | tail -3 | tr '\n' ' ')
+		kill -0 "$pid" 2>/dev/null || { wait "$pid"; status=$?; died=$((died + 1)); last="exit $status: $(cat "$work/s" "$work/c" | tail -3 | tr '\n' ' ')"; }
 	done
 	kill -9 $client 2>/dev/null && killed_clients=$((killed_clients + 1))
 	kill -9 $server 2>/dev/null && killed_clients=$((killed_clients + 1))
