@@ -94,7 +94,7 @@ enum lane_log_level {
 	LANE_LOG_INFO,
 	LANE_LOG_DEBUG
 };
-/** lane_log() - to stderr, if ADVERB_LOG (error, warn, info, debug) asks for this level. */
+/** lane_log() - to stderr, if ADVERB_LOG (none, error, warn, info, debug; error if unset) asks for this level. */
 void lane_log(enum lane_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool lane_logs(enum lane_log_level level);

@@ -18,7 +18,8 @@ static int wanted_level(void)
 
 	if (l >= 0)
 		return l;
-	l = 0;
+	/* Unasked, only why nothing can go on: a program says no more than "no device". */
+	l = LANE_LOG_ERROR;
 	text = getenv("ADVERB_LOG");
 	if (text && *text) {
 		l = LANE_LOG_WARN;
