@@ -110,7 +110,6 @@ static void set_options(int fd)
 	/* The ICRC covers the IPv4 identification field, which is 0 only with this. */
 	set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-	set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 	set(fd, IPPROTO_IP, IP_RECVTOS, 1);
 	set(fd, IPPROTO_IP, IP_RECVTTL, 1);
 	set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);

@@ -428,7 +428,7 @@ void server_run(struct server *s)
 	static struct client *polled[MAX_CLIENTS + 2];
 
 	while (!may_leave(s)) {
-		bool idle = s->client_count && !s->missing && !anybody_waits(s);
+		bool idle = anybody_served(s) && !s->missing && !anybody_waits(s);
 		nfds_t n = 2;
 
 		fds[0] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
