@@ -3,6 +3,7 @@
 #include "ipc/messages.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,8 +46,11 @@ int ipc_send(int fd, const struct ipc_message *message, const int *fds, unsigned
 	return n == (ssize_t)sizeof(*message) ? 0 : n < 0 ? -errno : -EPROTO;
 }
 
-static void take_fds(struct msghdr *m, int fds[IPC_MAX_FDS], unsigned *count)
+/* False when there were more than we take: padding leaves room for one more in the buffer. */
+static bool take_fds(struct msghdr *m, int fds[IPC_MAX_FDS], unsigned *count)
 {
+	bool all = true;
+
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -56,12 +60,15 @@ static void take_fds(struct msghdr *m, int fds[IPC_MAX_FDS], unsigned *count)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (*count < IPC_MAX_FDS)
+			if (*count < IPC_MAX_FDS) {
 				fds[(*count)++] = fd;
-			else
+			} else {
 				close(fd);
+				all = false;
+			}
 		}
 	}
+	return all;
 }
 
 int ipc_receive(int fd, struct ipc_message *message, int fds[IPC_MAX_FDS], unsigned *count)
@@ -73,6 +80,7 @@ int ipc_receive(int fd, struct ipc_message *message, int fds[IPC_MAX_FDS], unsig
 			    .msg_control = control.bytes,
 			    .msg_controllen = sizeof(control) };
 	ssize_t n;
+	bool all;
 
 	*count = 0;
 	do
@@ -80,10 +88,10 @@ int ipc_receive(int fd, struct ipc_message *message, int fds[IPC_MAX_FDS], unsig
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	take_fds(&m, fds, count);
+	all = take_fds(&m, fds, count);
 	if (n == 0 && !*count)
 		return -ECONNRESET;
-	if (n != (ssize_t)sizeof(*message) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
+	if (!all || n != (ssize_t)sizeof(*message) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
 	    message->magic != IPC_MAGIC || message->version != IPC_VERSION ||
 	    message->type < IPC_HELLO || message->type > IPC_END) {
 		while (*count)

@@ -184,6 +184,29 @@ static void check_traffic(const struct ipc_connection *c, uint32_t value)
 	close(fd);
 }
 
+/* An IPv4 packet tells where it was sent to as a mapped address, without IP_PKTINFO. */
+static void check_destination(const struct ipc_connection *c)
+{
+	char byte, control[256];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct pollfd p = { .fd = c->socket, .events = POLLIN };
+	char text[INET6_ADDRSTRLEN] = "nothing";
+	int fd = sender();
+
+	CHECK(send_to(fd, "::ffff:127.0.0.77", c->slot << SLOT_SHIFT, 0), "sending");
+	close(fd);
+	CHECK(poll(&p, 1, 1000) == 1 && recvmsg(c->socket, &m, 0) == 1, "it does not arrive");
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h)) {
+		if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_PKTINFO)
+			inet_ntop(AF_INET6, CMSG_DATA(h), text, sizeof(text));
+	}
+	CHECK(!strcmp(text, "::ffff:127.0.0.77"), "sent to %s", text);
+}
+
 /* A child, which writes a word when it is ready. It ends with us. */
 static pid_t spawn(void (*child)(int ready), uint32_t *word)
 {
@@ -277,6 +300,7 @@ static void scenario_start(void)
 	CHECK(list() == -ENOENT, "a broker was there before");
 	connect_to(&c);
 	check_traffic(&c, 7);
+	check_destination(&c);
 	fds[0] = c.fd;
 	fds[1] = c.socket;
 	fds[2] = c.parking;
