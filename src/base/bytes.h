@@ -59,6 +59,7 @@ static inline void put_be64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bytes.h is written for little-endian hosts");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	      "bytes.h is written for little-endian hosts");
 
 #endif

@@ -10,9 +10,11 @@ struct list_node {
 	struct list_node *prev, *next;
 };
 
-#define container_of(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) \
+ ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/** list_init() - an empty list head, or a node that is on no list (list_unlink() of it is harmless). */
+/** list_init() - an empty list head, or a node that is on no list (list_unlink() of it is
+ * harmless). */
 static inline void list_init(struct list_node *n)
 {
 	n->prev = n->next = n;
@@ -42,12 +44,12 @@ static inline void list_unlink(struct list_node *n)
 
 #define list_entry(node, type, member) container_of(node, type, member)
 
-#define list_for_each(node, head)                                                                  \
-	for (struct list_node *node = (head)->next; node != (head); node = node->next)
+#define list_for_each(node, head) \
+ for (struct list_node *node = (head)->next; node != (head); node = node->next)
 
 /** list_for_each_safe() - @node may be unlinked in the body. */
-#define list_for_each_safe(node, head)                                                             \
-	for (struct list_node *node = (head)->next, *node##_next = node->next; node != (head);     \
-	     node = node##_next, node##_next = node->next)
+#define list_for_each_safe(node, head)                                                  \
+ for (struct list_node *node = (head)->next, *node##_next = node->next; node != (head); \
+      node = node##_next, node##_next = node->next)
 
 #endif
