@@ -110,11 +110,7 @@ static void set_options(int fd)
 	/* The ICRC covers the IPv4 identification field, which is 0 only with this. */
 	set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-	set(fd, IPPROTO_IP, IP_RECVTOS, 1);
-	set(fd, IPPROTO_IP, IP_RECVTTL, 1);
 	set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
-	set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
-	set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
 	set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_SIZE);
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_SIZE);
 }

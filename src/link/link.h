@@ -81,6 +81,11 @@ void link_flush(struct link *link);
 unsigned link_receive(struct link *link, unsigned limit,
 		      void (*deliver)(void *context, const struct link_datagram *datagram),
 		      void *context);
+/**
+ * link_want_headers() - from now on tell traffic class and hop limit of received packets, which
+ * costs each of them some time. Datagram QPs show them to their programs.
+ */
+void link_want_headers(struct link *link);
 /** link_pending() - are there packets in the in-process queue? */
 bool link_pending(const struct link *link);
 /** link_send_errors() - packets that the kernel refused so far. */

@@ -76,6 +76,8 @@ struct receiver {
 	_Alignas(16) uint8_t controls[RECEIVE_BATCH][256];
 	uint8_t *memory;
 	int32_t hints[HINTS];
+	bool single; /* the last call gave one datagram */
+	bool busy;   /* two in a row did: several calls' worth may be waiting */
 };
 
 struct link {

@@ -140,6 +140,29 @@ static unsigned receive_loop(struct link *link,
 	return count;
 }
 
+/*
+ * One system call. A lone packet is the rule when the program waits for an answer, and a single
+ * receive is the cheaper call; when packets queue up, several at once are.
+ */
+static int receive_some(struct link *link)
+{
+	struct receiver *r = &link->receiver;
+	unsigned wanted = r->busy ? RECEIVE_BATCH : 1;
+	ssize_t n;
+
+	for (unsigned i = 0; i < wanted; i++) {
+		r->messages[i].msg_hdr.msg_namelen = sizeof(r->sources[i]);
+		r->messages[i].msg_hdr.msg_controllen = sizeof(r->controls[i]);
+	}
+	if (wanted > 1)
+		return recvmmsg(link->config.socket, r->messages, wanted, MSG_DONTWAIT, NULL);
+	n = recvmsg(link->config.socket, &r->messages[0].msg_hdr, MSG_DONTWAIT);
+	if (n < 0)
+		return -1;
+	r->messages[0].msg_len = (unsigned)n;
+	return 1;
+}
+
 unsigned link_receive(struct link *link, unsigned limit,
 		      void (*deliver)(void *context, const struct link_datagram *datagram),
 		      void *context)
@@ -148,21 +171,36 @@ unsigned link_receive(struct link *link, unsigned limit,
 	unsigned count = receive_loop(link, deliver, context);
 
 	for (unsigned calls = 0; calls < limit; calls++) {
-		int n;
+		bool batch = r->busy;
+		int n = receive_some(link);
 
-		for (unsigned i = 0; i < RECEIVE_BATCH; i++) {
-			r->messages[i].msg_hdr.msg_namelen = sizeof(r->sources[i]);
-			r->messages[i].msg_hdr.msg_controllen = sizeof(r->controls[i]);
-		}
-		n = recvmmsg(link->config.socket, r->messages, RECEIVE_BATCH, MSG_DONTWAIT, NULL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		for (int i = 0; i < n; i++)
 			count += deliver_message(link, &r->messages[i], deliver, context);
-		if (n < RECEIVE_BATCH)
+		r->busy = batch ? n > 1 : n > 0 && r->single;
+		r->single = n == 1;
+		if (n < (batch ? RECEIVE_BATCH : 2))
 			break;
 	}
 	return count;
+}
+
+void link_want_headers(struct link *link)
+{
+	static const struct {
+		int level, option;
+	} options[] = {
+		{ IPPROTO_IP, IP_RECVTOS },
+		{ IPPROTO_IP, IP_RECVTTL },
+		{ IPPROTO_IPV6, IPV6_RECVTCLASS },
+		{ IPPROTO_IPV6, IPV6_RECVHOPLIMIT },
+	};
+	int on = 1;
+
+	for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		(void)setsockopt(link->config.socket, options[i].level, options[i].option, &on,
+				 sizeof(on));
 }
 
 bool link_pending(const struct link *link)

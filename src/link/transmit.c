@@ -11,8 +11,9 @@
 # define UDP_SEGMENT 103
 #endif
 
-#define SEND_WAIT_MS 2 /* for a device that is slower than we are; after that the packet is lost \
-			*/
+#define SEND_WAIT_MS                                                         \
+ 2 /* for a device that is slower than we are; after that the packet is lost \
+    */
 
 static bool train_takes(const struct train *t, const struct link_way *way, uint32_t qpn,
 			uint8_t traffic_class, size_t length)

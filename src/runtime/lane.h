@@ -64,6 +64,8 @@ void lane_settle(void);
 /** lane_make_room() - a send queue is full: one round of receiving, which may free some of it.
  * Entered. */
 void lane_make_room(void);
+/** lane_want_headers() - a datagram QP was made: see link_want_headers(). Entered. */
+void lane_want_headers(void);
 /** lane_idle() - a poll came back empty: gives up the core after some in a row. Not entered. */
 void lane_idle(void);
 
@@ -94,7 +96,8 @@ enum lane_log_level {
 	LANE_LOG_INFO,
 	LANE_LOG_DEBUG
 };
-/** lane_log() - to stderr, if ADVERB_LOG (none, error, warn, info, debug; error if unset) asks for this level. */
+/** lane_log() - to stderr, if ADVERB_LOG (none, error, warn, info, debug; error if unset) asks for
+ * this level. */
 void lane_log(enum lane_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool lane_logs(enum lane_log_level level);

@@ -123,6 +123,12 @@ void lane_leave_sending(void)
 	struct lane *lane = lane_current;
 
 	roce_engine_run(&lane->engine, RUN_BUDGET);
+	/*
+	 * What the program posted goes first, in a call of its own: the peer waits for it, and one
+	 * packet is faster through the kernel than a train of two. Acknowledgements follow while
+	 * the peer is busy with it.
+	 */
+	link_flush(lane->link);
 	lane_finish(lane);
 	if (link_pending(lane->link)) {
 		/* To ourselves: nobody else wakes us for it. */
@@ -142,6 +148,11 @@ void lane_poll_begin(void)
 {
 	lane_current->polls++;
 	lane_settle();
+}
+
+void lane_want_headers(void)
+{
+	link_want_headers(lane_current->link);
 }
 
 void lane_make_room(void)
@@ -167,7 +178,7 @@ void lane_progress(const struct rvt_cq *cq)
 		bool more = lane_round(lane);
 
 		link_flush(lane->link);
-		/* The program likely answers: its data goes first, the acknowledgement with it. */
+		/* The program likely answers: its data goes first, acknowledgements follow. */
 		if (rvt_cq_entries(cq))
 			return;
 		if (!more)

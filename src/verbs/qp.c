@@ -73,6 +73,8 @@ static struct ibv_qp *create(struct ibv_pd *ibv_pd, struct ibv_qp_init_attr_ex *
 		err = rvt_create_qp(pd->rvt, &qp->init, &qp->rvt);
 		if (!err) {
 			ibv->qp_num = qp->rvt->number;
+			if (attr->qp_type == IBV_QPT_UD)
+				lane_want_headers();
 			ibv->handle = qp->rvt->number;
 		}
 		lane_leave();
