@@ -197,7 +197,8 @@ int verbs_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 		return ENODEV;
 	rvt_arm_cq(cq->rvt, solicited_only != 0);
 	/* The program is about to sleep: what it left to its next call goes out now. */
-	lane_leave_sending();
+	lane_settle();
+	lane_leave();
 	return 0;
 }
 
