@@ -227,7 +227,7 @@ int group_open(struct group *g, char *why, size_t size)
 
 static bool is_port_socket(int fd)
 {
-	struct sockaddr_in6 name;
+	struct sockaddr_in6 name = { 0 };
 	socklen_t length = sizeof(name);
 	int type = 0;
 	socklen_t type_length = sizeof(type);

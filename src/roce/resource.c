@@ -142,8 +142,7 @@ struct roce_resource *roce_resource_first(struct roce_qp *qp)
 			return resource;
 		r->first_active = (r->first_active + 1) % r->resource_count;
 	}
-	ASSERT(!"an active resource is in the ring");
-	return NULL;
+	report_fatal(__FILE__, __LINE__, "an active resource is in the ring");
 }
 
 /* May @packet, a READ request at a PSN of @resource, be its answer again from there on? */

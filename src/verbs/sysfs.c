@@ -49,11 +49,9 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 		return -1;
 	}
 
-	if (length > 0 && buf[length - 1] == '\n')
-		buf[--length] = '\0';
-	else if ((size_t)length < size)
+	if (length > 0 && (buf[length - 1] == '\n' || (size_t)length == size))
+		length--;
+	if (size > 0)
 		buf[length] = '\0';
-	else
-		buf[--length] = '\0';
 	return (int)length;
 }
