@@ -73,7 +73,10 @@ static void on_async_event(void *context, enum rvt_event event, struct rvt_qp *q
 			   struct rvt_cq *cq, struct rvt_srq *srq)
 {
 	(void)context;
-	lane_current->events.asynchronous(NULL, event, qp, cq, srq);
+	lane_current->events.asynchronous(qp   ? qp->context
+					  : cq ? cq->context
+					       : srq->context,
+					  event, qp, cq, srq);
 }
 
 const struct rvt_observer lane_observer = {

@@ -2,6 +2,8 @@
 /* lane.c - start, lock, fork, and what happens when the broker goes away */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,6 +97,8 @@ static void destroy(struct lane *lane)
 		close(lane->ledger_fd);
 	if (lane->wake_fd >= 0)
 		close(lane->wake_fd);
+	if (lane->netlink >= 0)
+		close(lane->netlink);
 	free(lane);
 }
 
@@ -181,6 +186,22 @@ static int start_device(struct lane *lane)
 	return 0;
 }
 
+/* A descriptor that is readable when interfaces or addresses change; without it nothing is told of
+ * that. */
+static int watch_interfaces(void)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK,
+				       .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
+						    RTMGRP_IPV6_IFADDR };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		return -1;
+	}
+	return fd < 0 ? -1 : move_up(fd);
+}
+
 static int start(struct lane **ret, const struct lane_events *events, char *why, size_t size)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
@@ -193,7 +214,7 @@ static int start(struct lane **ret, const struct lane_events *events, char *why,
 		return -ENOMEM;
 	}
 	lane->events = *events;
-	lane->ledger_fd = lane->wake_fd = -1;
+	lane->ledger_fd = lane->wake_fd = lane->netlink = -1;
 	ipc_connection_init(&lane->broker);
 	pthread_mutex_init(&lane->lock, NULL);
 	lane_fault_init();
@@ -213,6 +234,7 @@ static int start(struct lane **ret, const struct lane_events *events, char *why,
 		snprintf(why, size, "no event descriptor: %s", strerror(-err));
 		goto fail;
 	}
+	lane->netlink = watch_interfaces();
 	err = link_open(&lane->link,
 			&(struct link_config){
 				.socket = lane->broker.socket,
@@ -249,6 +271,7 @@ fail:
 static void before_fork(void)
 {
 	pthread_mutex_lock(&start_lock);
+	ports_before_fork();
 	if (lane_current)
 		pthread_mutex_lock(&lane_current->lock);
 }
@@ -257,6 +280,7 @@ static void after_fork_in_parent(void)
 {
 	if (lane_current)
 		pthread_mutex_unlock(&lane_current->lock);
+	ports_after_fork();
 	pthread_mutex_unlock(&start_lock);
 }
 
@@ -272,6 +296,7 @@ static void after_fork_in_child(void)
 		pthread_mutex_unlock(&lane->lock);
 		destroy(lane);
 	}
+	ports_after_fork();
 	pthread_mutex_unlock(&start_lock);
 }
 
@@ -306,6 +331,11 @@ struct rvt_device *lane_enter(struct lane_stamp stamp)
 	pthread_mutex_lock(&lane->lock);
 	lane->device.now_ns = lane_now_ns();
 	return &lane->device;
+}
+
+struct lane *lane_lock_if_running(void)
+{
+	return lane_enter(lane_stamp()) ? lane_current : NULL;
 }
 
 void lane_leave(void)

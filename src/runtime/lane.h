@@ -23,7 +23,8 @@ struct lane_stamp {
 /* What the front does when rvt tells of events: called with the lane locked, must not call back. */
 struct lane_events {
 	void (*completion)(struct rvt_cq *cq);
-	void (*asynchronous)(struct rvt_port *port, enum rvt_event event, struct rvt_qp *qp,
+	/* An event of an object, or (all NULL) of the context's port. */
+	void (*asynchronous)(struct rvt_context *context, enum rvt_event event, struct rvt_qp *qp,
 			     struct rvt_cq *cq, struct rvt_srq *srq);
 };
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "restrack/ledger.h"
 #include "runtime/lane.h"
 #include "runtime/private.h"
 #include "wire/mtu.h"
@@ -280,13 +281,43 @@ static bool update_gids(struct rvt_port *port, const struct found *f)
 	return changed;
 }
 
-static void update_port(struct rvt_port *port, const struct found *f)
+/* Contexts of the device learn what changed, with the lane locked; without a lane there are none.
+ */
+static void tell(struct lane *lane, struct rvt_port *port, enum rvt_event event)
 {
+	struct restrack_entry *e;
+
+	if (!lane)
+		return;
+	lane_log(LANE_LOG_INFO, "%s: %s", port->name,
+		 event == RVT_EVENT_PORT_ACTIVE ? "up"
+		 : event == RVT_EVENT_PORT_ERR	? "down"
+						: "addresses changed");
+	for (uint32_t id = 0; (e = restrack_next(&lane->restrack, RESTRACK_CTX, &id)); id++) {
+		struct rvt_context *context = container_of(e, struct rvt_context, res);
+
+		if (context->port == port)
+			lane->events.asynchronous(context, event, NULL, NULL, NULL);
+	}
+	ledger_set_port(lane->ledger, port->index, port->name, port->ifname,
+			lane_interface_index(port), port->guid, port->up);
+}
+
+static void update_port(struct lane *lane, struct rvt_port *port, const struct found *f)
+{
+	bool new = !port->max_mtu, was_up = port->up;
+
 	port->netdev_mtu = f->mtu;
 	port->max_mtu = RVT_MTU_4096;
 	port->active_mtu = (enum rvt_mtu)mtu_from_netdev(f->mtu);
 	port->up = f->up;
-	update_gids(port, f);
+	if (update_gids(port, f) && !new)
+		tell(lane, port, RVT_EVENT_GID_CHANGE);
+	if (!new &&was_up != port->up) {
+		if (!port->up && lane)
+			rvt_count(&lane->device, RVT_COUNT_link_downed);
+		tell(lane, port, port->up ? RVT_EVENT_PORT_ACTIVE : RVT_EVENT_PORT_ERR);
+	}
 }
 
 static struct rvt_port *port_of(const struct found *f)
@@ -318,18 +349,32 @@ static struct rvt_port *port_of(const struct found *f)
 unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 {
 	static struct found all[MAX_FOUND], chosen[RVT_MAX_PORTS];
+	bool there[RVT_MAX_PORTS] = { false };
+	struct lane *lane;
 	unsigned count, n = 0;
 
 	pthread_mutex_lock(&ports_lock);
 	count = choose(all, find_interfaces(all), chosen);
+	/* The engine looks at addresses, too. */
+	lane = lane_lock_if_running();
 	for (unsigned i = 0; i < count; i++) {
 		struct rvt_port *port = port_of(&chosen[i]);
 
 		if (!port)
 			continue;
-		update_port(port, &chosen[i]);
+		update_port(lane, port, &chosen[i]);
+		there[port->index] = true;
 		ports[n++] = port;
 	}
+	/* An interface that went away leaves a device that is down and has no address. */
+	for (unsigned i = 0; i < port_count; i++) {
+		static const struct found gone = { .mtu = 1500 };
+
+		if (!there[i])
+			update_port(lane, all_ports[i], &gone);
+	}
+	if (lane)
+		lane_leave();
 	pthread_mutex_unlock(&ports_lock);
 	return n;
 }
@@ -351,7 +396,12 @@ unsigned ports_interface_of(void *context, const struct gid *address)
 	return 0;
 }
 
-void ports_in_child(void)
+void ports_before_fork(void)
 {
-	pthread_mutex_init(&ports_lock, NULL);
+	pthread_mutex_lock(&ports_lock);
+}
+
+void ports_after_fork(void)
+{
+	pthread_mutex_unlock(&ports_lock);
 }

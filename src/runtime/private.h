@@ -22,6 +22,7 @@ struct lane {
 	size_t ledger_size;
 	int ledger_fd;
 	int wake_fd;		  /* eventfd: makes the engine thread look again */
+	int netlink;		  /* readable when interfaces or addresses change; -1 */
 	uint64_t polls;		  /* polls of the program so far: is it doing the work itself? */
 	unsigned waiters;	  /* callers blocked in lane_wait(), who do the work themselves */
 	bool reconnecting;	  /* the broker went away */
@@ -52,6 +53,8 @@ int lane_thread_start(struct lane *lane) MUST_USE;
 int lane_run_thread(void *(*run)(void *), struct lane *lane, const char *name) MUST_USE;
 
 /* lane.c */
+/** lane_lock_if_running() - entered, unless there is no lane: then NULL. Ended by lane_leave(). */
+struct lane *lane_lock_if_running(void);
 /** lane_broker_event() - the broker said something or went away: connect again, keeping the slot.
  * Not locked. */
 void lane_broker_event(struct lane *lane);
@@ -62,6 +65,8 @@ extern const struct rvt_observer lane_observer;
 /* ports.c */
 /** ports_interface_of() - the interface that has this address, 0 if it is not ours. */
 unsigned ports_interface_of(void *context, const struct gid *address);
-void ports_in_child(void);
+/** ports_before_fork(), ports_after_fork() - nobody is in the middle of it. */
+void ports_before_fork(void);
+void ports_after_fork(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,48 +31,77 @@ static struct timespec until(uint64_t at_ns, uint64_t now_ns)
 				  .tv_nsec = (long)(wait % 1000000000u) };
 }
 
+/* What the thread waits for, at these places; a descriptor of -1 is waited for in vain. */
+enum {
+	WAKE,
+	BROKER,
+	NETLINK,
+	SOCKET,
+	DESCRIPTORS
+};
+
+static void interfaces_changed(struct lane *lane)
+{
+	struct rvt_port *ports[RVT_MAX_PORTS];
+	char messages[8192];
+
+	while (recv(lane->netlink, messages, sizeof(messages), MSG_DONTWAIT) > 0)
+		;
+	lane_ports(ports);
+}
+
+/* Do what there is to do and say what to wait for. Return: until when. */
+static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct pollfd fds[DESCRIPTORS])
+{
+	struct rvt_device *device = &lane->device;
+	bool program_polls;
+	struct timespec wait;
+
+	pthread_mutex_lock(&lane->lock);
+	device->now_ns = lane_now_ns();
+	program_polls = lane->polls != *polls_seen || lane->waiters;
+	*polls_seen = lane->polls;
+	if (!program_polls || deadlines_next(&device->deadlines) <= device->now_ns ||
+	    roce_engine_owes_acks(&lane->engine)) {
+		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++) {
+			link_flush(lane->link);
+			device->now_ns = lane_now_ns();
+		}
+		lane_finish(lane);
+	}
+	lane->thread_wakes_at = deadlines_next(&device->deadlines);
+	if (program_polls && !lane->waiters && lane->thread_wakes_at > device->now_ns + TICK_NS)
+		lane->thread_wakes_at = device->now_ns + TICK_NS;
+	wait = until(lane->thread_wakes_at, device->now_ns);
+	fds[WAKE].fd = lane->wake_fd;
+	fds[BROKER].fd = lane->reconnecting ? -1 : lane->broker.fd;
+	fds[NETLINK].fd = lane->netlink;
+	fds[SOCKET].fd = program_polls ? -1 : lane->broker.socket;
+	pthread_mutex_unlock(&lane->lock);
+	return wait;
+}
+
 static void *thread_main(void *argument)
 {
 	struct lane *lane = argument;
 	uint64_t polls_seen = 0;
-	bool program_polls = false;
 
 	for (;;) {
-		struct pollfd fds[3] = { { .fd = lane->wake_fd, .events = POLLIN } };
+		struct pollfd fds[DESCRIPTORS];
 		struct timespec wait;
 		uint64_t count;
-		nfds_t n = 1;
 
-		pthread_mutex_lock(&lane->lock);
-		lane->device.now_ns = lane_now_ns();
-		program_polls = lane->polls != polls_seen || lane->waiters;
-		polls_seen = lane->polls;
-		if (!program_polls ||
-		    deadlines_next(&lane->device.deadlines) <= lane->device.now_ns ||
-		    roce_engine_owes_acks(&lane->engine)) {
-			for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++) {
-				link_flush(lane->link);
-				lane->device.now_ns = lane_now_ns();
-			}
-			lane_finish(lane);
-		}
-		lane->thread_wakes_at = deadlines_next(&lane->device.deadlines);
-		if (program_polls && !lane->waiters &&
-		    lane->thread_wakes_at > lane->device.now_ns + TICK_NS)
-			lane->thread_wakes_at = lane->device.now_ns + TICK_NS;
-		wait = until(lane->thread_wakes_at, lane->device.now_ns);
-		fds[1] = (struct pollfd){ .fd = lane->broker.fd, .events = POLLIN };
-		n += lane->broker.fd >= 0 && !lane->reconnecting;
-		if (!program_polls)
-			fds[n++] = (struct pollfd){ .fd = lane->broker.socket, .events = POLLIN };
-		pthread_mutex_unlock(&lane->lock);
-
-		if (ppoll(fds, n, &wait, NULL) < 0)
+		for (unsigned i = 0; i < DESCRIPTORS; i++)
+			fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+		wait = work(lane, &polls_seen, fds);
+		if (ppoll(fds, DESCRIPTORS, &wait, NULL) <= 0)
 			continue;
-		if (fds[0].revents & POLLIN && read(lane->wake_fd, &count, sizeof(count)) < 0)
+		if (fds[WAKE].revents && read(lane->wake_fd, &count, sizeof(count)) < 0)
 			continue;
-		if (n > 1 && fds[1].fd == lane->broker.fd && fds[1].revents)
+		if (fds[BROKER].revents)
 			lane_broker_event(lane);
+		if (fds[NETLINK].revents)
+			interfaces_changed(lane);
 	}
 	return NULL;
 }

@@ -209,15 +209,14 @@ void verbs_events_close(struct verbs_device_context *context)
 	pthread_mutex_destroy(&context->event_lock);
 }
 
-static void on_async(struct rvt_port *port, enum rvt_event type, struct rvt_qp *qp,
+static void on_async(struct rvt_context *rvt, enum rvt_event type, struct rvt_qp *qp,
 		     struct rvt_cq *cq, struct rvt_srq *srq)
 {
-	struct rvt_context *rvt = qp ? qp->context : cq ? cq->context : srq ? srq->context : NULL;
-	struct verbs_device_context *context = rvt ? rvt->owner : NULL;
+	struct verbs_device_context *context = rvt->owner;
 	struct verbs_event *event;
 
-	(void)port;
-	if (!context || !(qp ? qp->owner : cq ? cq->owner : srq->owner))
+	/* An object that is just being made, or destroyed, has no events. */
+	if (!context || (qp && !qp->owner) || (cq && !cq->owner) || (srq && !srq->owner))
 		return;
 	event = calloc(1, sizeof(*event));
 	if (!event) {
@@ -230,8 +229,10 @@ static void on_async(struct rvt_port *port, enum rvt_event type, struct rvt_qp *
 		event->ibv.element.qp = &((struct verbs_qp *)qp->owner)->ex.qp_base;
 	else if (cq)
 		event->ibv.element.cq = ibv_cq_ex_to_cq(&((struct verbs_cq *)cq->owner)->ex);
-	else
+	else if (srq)
 		event->ibv.element.srq = &((struct verbs_srq *)srq->owner)->ibv;
+	else
+		event->ibv.element.port_num = 1;
 	pthread_mutex_lock(&context->event_lock);
 	list_append(&context->events, &event->node);
 	pthread_mutex_unlock(&context->event_lock);

@@ -17,6 +17,34 @@ own() {
 own e2e-hostile 120 ""
 own e2e-many 300 "${E2E_CYCLES:-10000}"
 
+# The port tells of its interface.
+if [ "$E2E_INSIDE" = host ]; then
+	skip "port events" "no network namespace of our own"
+else
+	# shellcheck disable=SC2086
+	$as_user timeout 20 "$adverb" run -- "$ADVERB_BUILD/tests/e2e/e2e-port_events" 3 >"$work/events" 2>&1 &
+	watcher=$!
+	started=$watcher
+	waited=0
+	while ! grep -q ready "$work/events" && [ $waited -lt 50 ]; do
+		waited=$((waited + 1))
+		sleep 0.1
+	done
+	ip addr add 127.99.0.1/32 dev lo
+	sleep 0.3
+	ip link set lo down
+	sleep 0.3
+	ip link set lo up
+	ip addr del 127.99.0.1/32 dev lo
+	wait $watcher
+	started=
+	if grep -q 'GID table change' "$work/events" && grep -q 'port error' "$work/events"; then
+		ok "port events"
+	else
+		not_ok "port events" "$(tr '\n' ' ' <"$work/events")"
+	fi
+fi
+
 # 16 processes at once: 8 pairs.
 pids=
 n=0
