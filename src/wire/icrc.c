@@ -10,6 +10,7 @@
 #define UDP_HEADER 8
 #define IPV4_ID_AT 4 /* in the IPv4 header: identification, then the byte with DF */
 #define IPV4_DF	   0x40
+#define MAX_LENGTH 8000 /* no packet is longer, and shift_back() reaches a little further */
 
 /* Eight bytes of ones, IP and UDP headers and BTH with what routers change set to ones. Return: its
  * length. */
@@ -124,12 +125,13 @@ static void learn(int32_t *hint, uint16_t id)
 bool icrc_check(const struct icrc_route *route, const uint8_t *data, size_t length, int32_t *hint)
 {
 	bool ipv4 = gid_is_ipv4(&route->source);
-	size_t covered = length - ICRC_LENGTH;
 	uint16_t id = ipv4 ? guess(hint) : 0;
 	uint32_t found, difference, bits;
+	size_t covered;
 
-	if (length < BTH_LENGTH + ICRC_LENGTH)
+	if (length < BTH_LENGTH + ICRC_LENGTH || length > MAX_LENGTH)
 		return false;
+	covered = length - ICRC_LENGTH;
 	memcpy(&found, data + covered, sizeof(found));
 	difference = found ^ icrc_compute(route, id, data, covered);
 	if (difference && !ipv4)

@@ -157,6 +157,59 @@ static void corruption_hardly_ever_passes(void **state)
 	assert_true(passed < 15);
 }
 
+/* The longest packet: over IPv4 two bits of it stand where a flip looks like another
+ * identification, as icrc.h says; over IPv6 none. */
+static void flipped_bits_of_a_long_packet(void **state)
+{
+	static uint8_t bytes[12 + 16 + 4 + 4096 + 4];
+	struct icrc_route route = { .source_port = 0xc000, .destination_port = 4791 };
+	const size_t covered = sizeof(bytes) - ICRC_LENGTH;
+	struct random random;
+
+	(void)state;
+	random_seed(&random, 7);
+	for (size_t i = 0; i < covered; i++)
+		bytes[i] = (uint8_t)random_next(&random);
+	for (int ipv4 = 0; ipv4 < 2; ipv4++) {
+		icrc_write(bytes + covered, icrc_compute(&route, 0x1234, bytes, covered));
+		assert_true(icrc_check(&route, bytes, sizeof(bytes), NULL));
+		for (size_t bit = 0; bit < sizeof(bytes) * 8; bit++) {
+			bool alias = bit == 173 * 8 + 3 || bit == 1834 * 8 + 6;
+
+			if (bit / 8 == 4) /* masked */
+				continue;
+			bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_int_equal(icrc_check(&route, bytes, sizeof(bytes), NULL),
+					 ipv4 && alias);
+			bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		route.source.raw[10] = route.source.raw[11] = route.destination.raw[10] =
+			route.destination.raw[11] = 0xff;
+	}
+}
+
+/* Run under the address sanitizer: no length makes it read outside, and what is no packet is wrong.
+ */
+static void any_length_gets_a_verdict(void **state)
+{
+	static uint8_t bytes[65535];
+	struct icrc_route route = { .source_port = 0xc000, .destination_port = 4791 };
+
+	(void)state;
+	for (int family = 0; family < 2; family++) {
+		for (size_t length = 0; length < BTH_LENGTH + ICRC_LENGTH; length++)
+			assert_false(icrc_check(&route, bytes, length, NULL));
+		for (size_t length = 16; length <= sizeof(bytes); length += length < 9000 ? 1 : 997)
+			(void)icrc_check(&route, bytes, length, NULL);
+		/* Too long, although right. */
+		icrc_write(bytes + 9000, icrc_compute(&route, 0, bytes, 9000));
+		assert_false(icrc_check(&route, bytes, 9004, NULL));
+		memset(bytes + 9000, 0, 4);
+		route.source.raw[10] = route.source.raw[11] = route.destination.raw[10] =
+			route.destination.raw[11] = 0xff;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +218,8 @@ int main(void)
 		cmocka_unit_test(every_flipped_bit_is_found),
 		cmocka_unit_test(any_identification_is_found),
 		cmocka_unit_test(corruption_hardly_ever_passes),
+		cmocka_unit_test(flipped_bits_of_a_long_packet),
+		cmocka_unit_test(any_length_gets_a_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
