@@ -188,6 +188,50 @@ static void flipped_bits_of_a_long_packet(void **state)
 	}
 }
 
+/* The same CRC another way: bit by bit. */
+static uint32_t crc_bit_by_bit(uint32_t crc, const uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length * 8; i++) {
+		uint32_t bit = (crc ^ (uint32_t)(bytes[i / 8] >> i % 8)) & 1;
+
+		crc = crc >> 1 ^ (bit ? 0xedb88320u : 0);
+	}
+	return crc;
+}
+
+/* Sent with one bit of the IP and UDP headers other than the receiver thinks: only the
+ * identification and DF may differ, and what is masked. */
+static void headers_that_may_differ(void **state)
+{
+	/* Set to ones before the CRC: TOS, TTL, the two checksums. */
+	static const uint8_t masked[28] = {
+		[1] = 1, [8] = 1, [10] = 1, [11] = 1, [26] = 1, [27] = 1
+	};
+	struct vector v;
+
+	(void)state;
+	load(&v, icrc_vectors[3]);
+	assert_int_equal(v.bytes[0], 0x45);
+	for (unsigned bit = 0; bit < 28 * 8; bit++) {
+		uint8_t bytes[128];
+		bool identification = bit / 8 == 4 || bit / 8 == 5 || bit == 6 * 8 + 6;
+		uint32_t crc = UINT32_MAX;
+
+		memset(bytes, 0xff, 8);
+		memcpy(bytes + 8, v.bytes, 28 + v.length);
+		bytes[8 + bit / 8] ^= (uint8_t)(1 << bit % 8);
+		for (unsigned i = 0; i < sizeof(masked); i++) {
+			if (masked[i])
+				bytes[8 + i] = 0xff;
+		}
+		bytes[8 + 28 + 4] = 0xff;
+		crc = ~crc_bit_by_bit(crc, bytes, 8 + 28 + v.length - ICRC_LENGTH);
+		icrc_write(v.udp_payload + v.length - ICRC_LENGTH, crc);
+		assert_int_equal(icrc_check(&v.route, v.udp_payload, v.length, NULL),
+				 identification || masked[bit / 8]);
+	}
+}
+
 /* Run under the address sanitizer: no length makes it read outside, and what is no packet is wrong.
  */
 static void any_length_gets_a_verdict(void **state)
@@ -219,6 +263,7 @@ int main(void)
 		cmocka_unit_test(any_identification_is_found),
 		cmocka_unit_test(corruption_hardly_ever_passes),
 		cmocka_unit_test(flipped_bits_of_a_long_packet),
+		cmocka_unit_test(headers_that_may_differ),
 		cmocka_unit_test(any_length_gets_a_verdict),
 	};
 
