@@ -12,6 +12,7 @@
 #define RECEIVE_CALLS 2	  /* system calls of one round */
 #define RUN_BUDGET    256 /* packets sent in one round */
 #define MAX_ROUNDS    8	  /* before a poll returns, whatever is left */
+#define WAIT_ASIDE_MS 2	  /* while another thread polls */
 #define IDLE_POLLS    32  /* empty polls in a row before the core is offered to others */
 
 static int resolve(void *context, struct roce_flow *flow, uint32_t source_qpn,
@@ -201,11 +202,13 @@ int lane_wait(int fd)
 {
 	struct lane *lane = lane_current;
 	struct lane_stamp stamp = lane_stamp();
+	uint64_t polls = 0;
 	int err = 0;
 
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = fd, .events = POLLIN },
 					 { .fd = -1, .events = POLLIN } };
+		bool others_poll;
 
 		if (poll(fds, 1, 0) > 0)
 			return 0;
@@ -214,17 +217,24 @@ int lane_wait(int fd)
 		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++)
 			link_flush(lane->link);
 		lane_finish(lane);
-		lane->waiters++;
-		fds[1].fd = lane->broker.socket;
+		others_poll = polls && lane->polls != polls;
+		polls = lane->polls;
+		/* Two readers of the socket are slower than one: leave it to a thread that polls.
+		 */
+		if (!others_poll) {
+			lane->waiters++;
+			fds[1].fd = lane->broker.socket;
+		}
 		lane_leave();
-		/* Timers are the engine thread's meanwhile; a second is for a socket that was
-		 * replaced. */
-		if (poll(fds, 2, 1000) < 0)
+		/* Timers are the engine thread's; a second is for a socket that was replaced. */
+		if (poll(fds, 2, others_poll ? WAIT_ASIDE_MS : 1000) < 0)
 			err = -errno;
-		if (!lane_enter(stamp))
-			return -ENODEV;
-		lane->waiters--;
-		lane_leave();
+		if (!others_poll) {
+			if (!lane_enter(stamp))
+				return -ENODEV;
+			lane->waiters--;
+			lane_leave();
+		}
 		if (err)
 			return err;
 	}

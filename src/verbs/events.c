@@ -35,16 +35,19 @@ static void raise_fd(int fd)
 		return; /* only a full counter, which is readable anyway */
 }
 
-/* Take one count off; with @wait block like read(), with the device going on. 0 or a negative
- * errno. */
-static int take(int fd)
+/*
+ * Take one count off, blocking as read() does if the program left it so. @work: the device goes on
+ * in the caller meanwhile, which is the fastest way to a completion; a thread that waits for
+ * asynchronous events, as many programs have, would only be in the way of the others.
+ */
+static int take(int fd, bool work)
 {
 	uint64_t count;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0)
 		return -errno;
-	if (!(flags & O_NONBLOCK)) {
+	if (work && !(flags & O_NONBLOCK)) {
 		int err = lane_wait(fd);
 
 		if (err)
@@ -150,7 +153,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret, void **c
 		return -1;
 	}
 	for (;;) {
-		err = take(ibv->fd);
+		err = take(ibv->fd, true);
 		if (err) {
 			errno = -err;
 			return -1;
@@ -308,7 +311,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret)
 	for (;;) {
 		struct verbs_event *event = NULL;
 
-		err = take(ibv->async_fd);
+		err = take(ibv->async_fd, false);
 		if (err) {
 			errno = -err;
 			return -1;

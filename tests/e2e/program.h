@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int failures;
+static int failures __attribute__((unused));
 
 #define CHECK(condition, name)                                                 \
  do {                                                                          \
