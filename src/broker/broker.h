@@ -73,10 +73,10 @@ struct client {
 	bool greeted; /* has a slot */
 	uint32_t pid, uid, slot;
 	char comm[16];
-	int ledger;		   /* read-only; -1 for an extra slot */
-	bool extra;		   /* not a process but one more slot of it */
-	bool waiting;		   /* HELLO is to be answered when there is a group and a slot */
-	uint64_t waiting_until_ms; /* for the group */
+	int ledger;	   /* read-only; -1 for an extra slot */
+	bool extra;	   /* not a process but one more slot of it */
+	bool waiting;	   /* HELLO is to be answered when there is a group and a slot */
+	uint64_t asked_ms; /* when it began to wait */
 };
 
 struct server {

@@ -23,6 +23,7 @@
 
 #define LINGER_MS   2000 /* alone, before leaving */
 #define RECOVERY_MS 3000 /* for a client of the last broker to bring the sockets */
+#define RELEASE_MS  500	 /* for another user's broker to let go of the port, alone itself now */
 #define TICK_MS	    100	 /* while there is something to wait for */
 #define MAX_CLIENTS 512
 #define MAX_LEDGER  (1ll << 32)
@@ -179,8 +180,11 @@ static void own(struct server *s, struct client *c, unsigned slot)
 	group_watch(&s->group, slot, false);
 }
 
-/* Slots whose owners are gone get watched; the rest of those without an owner are missing. */
-static void look_after_slots(struct server *s)
+/*
+ * Slots whose owners are gone get watched; the rest of those without an owner are missing. With a
+ * @fresh group all that are free are watched, and no more tired than they were.
+ */
+static void look_after_slots(struct server *s, bool fresh)
 {
 	s->missing = 0;
 	for (unsigned slot = SLOT_FIRST; slot <= SLOT_LAST; slot++) {
@@ -190,16 +194,10 @@ static void look_after_slots(struct server *s)
 			s->missing++;
 			continue;
 		}
-		slots_freed(&s->slots, slot, now_ms());
+		if (!fresh)
+			slots_freed(&s->slots, slot, now_ms());
 		group_watch(&s->group, slot, true);
 	}
-}
-
-/* The group is there for the first time: what nobody has is watched at once, and needs no rest. */
-static void group_opened(struct server *s)
-{
-	look_after_slots(s);
-	memset(s->slots.freed_ms, 0, sizeof(s->slots.freed_ms));
 }
 
 /* Give a slot to a client that asked for one; the group is there. -EBUSY: not yet. */
@@ -244,7 +242,7 @@ static int hello_again(struct server *s, struct client *c, const struct ipc_mess
 		if (err)
 			return refuse(c, err, "those are not the sockets of UDP port 4791");
 		*parking = -1;
-		group_opened(s);
+		look_after_slots(s, true);
 	}
 	own(s, c, m->slot);
 	ipc_message_init(&answer, IPC_WELCOME);
@@ -253,21 +251,26 @@ static int hello_again(struct server *s, struct client *c, const struct ipc_mess
 	return ipc_send(c->fd, &answer, NULL, 0);
 }
 
-/* Make the group if there is none. -EBUSY: wait, it may be with clients of the last broker. */
+/*
+ * Make the group if there is none. -EBUSY: wait. The port may be with clients of the last broker,
+ * who hold slots and bring it; or with another user's broker that is just letting go of it.
+ */
 static int need_group(struct server *s, const struct client *c, char *why, size_t size)
 {
-	bool hope = now_ms() < c->waiting_until_ms && slots_count(&s->slots);
+	uint64_t waited = now_ms() - c->asked_ms;
+	bool ours;
 	int err;
 
 	if (s->group.open)
 		return 0;
-	if (s->port_taken && hope)
+	ours = slots_count(&s->slots);
+	if (ours && s->port_taken && waited < RECOVERY_MS)
 		return -EBUSY;
 	err = group_open(&s->group, why, size);
 	if (!err)
-		group_opened(s);
+		look_after_slots(s, true);
 	s->port_taken = err == -EADDRINUSE;
-	return s->port_taken && hope ? -EBUSY : err;
+	return s->port_taken && waited < (ours ? RECOVERY_MS : RELEASE_MS) ? -EBUSY : err;
 }
 
 static int hello(struct server *s, struct client *c, const struct ipc_message *m, int *fds,
@@ -289,7 +292,7 @@ static int hello(struct server *s, struct client *c, const struct ipc_message *m
 	if (again)
 		return hello_again(s, c, m, &fds[extra ? 0 : 1]);
 	c->waiting = true;
-	c->waiting_until_ms = now_ms() + RECOVERY_MS;
+	c->asked_ms = now_ms();
 	return 0;
 }
 
@@ -447,7 +450,10 @@ void server_run(struct server *s)
 		if (fds[0].revents)
 			accept_client(s);
 		if (s->group.open && s->missing)
-			look_after_slots(s);
+			look_after_slots(s, false);
+		/* Nobody needs the port from us: others may have it while we linger. */
+		if (s->group.open && !s->missing && !anybody_served(s) && !anybody_waits(s))
+			group_close(&s->group);
 		if (fds[1].revents)
 			s->strays += group_strays(&s->group);
 		serve_waiting(s);

@@ -39,7 +39,11 @@ s.bind(("0.0.0.0", 4791))
 time.sleep(60)' &
 	thief=$!
 	started=$thief
-	sleep 1
+	i=0
+	while ! grep -q ' 00000000:12B7 ' /proc/net/udp && [ $i -lt 200 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
 	# shellcheck disable=SC2086
 	if $as_user env ADVERB_LOG=error "$adverb" run -- ibv_devinfo -d adverb_lo >"$work/out" 2>&1; then
 		not_ok "port 4791 is taken" "it worked all the same"
