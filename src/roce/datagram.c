@@ -143,6 +143,7 @@ void roce_datagram_receive(struct roce_qp *qp, const struct packet *packet,
 		.byte_len = needed,
 		.src_qp = packet->deth.src_qpn,
 		.wc_flags = RVT_WC_GRH,
+		.sl = gid_is_ipv4(&datagram->source) ? 8 | 2 : 8 | 1,
 		.solicited = packet->solicited,
 	};
 	enum rvt_verdict verdict;

@@ -191,6 +191,7 @@ struct rvt_wc {
 	uint32_t qp_num;
 	uint32_t src_qp;
 	uint32_t wc_flags;
+	uint8_t sl; /* of datagrams, as NICs tell it: 8 for UDP, and 1 for IPv6 or 2 for IPv4 */
 	uint64_t timestamp_ns; /* device clock (CLOCK_MONOTONIC) when it was queued */
 	bool solicited;
 };

@@ -161,6 +161,6 @@ void verbs_from_rvt_wc(struct ibv_wc *to, const struct rvt_wc *from)
 	to->wc_flags = from->wc_flags;
 	to->pkey_index = 0;
 	to->slid = 0;
-	to->sl = 0;
+	to->sl = from->sl; /* UCX takes the kind of the GRH from here */
 	to->dlid_path_bits = 0;
 }

@@ -95,14 +95,13 @@ static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
 	return cq_of(ex)->current.wc_flags;
 }
 
-/* What only InfiniBand has. */
-static uint32_t read_slid(struct ibv_cq_ex *ex)
+static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
-	(void)ex;
-	return 0;
+	return cq_of(ex)->current.sl;
 }
 
-static uint8_t read_sl(struct ibv_cq_ex *ex)
+/* What only InfiniBand has. */
+static uint32_t read_slid(struct ibv_cq_ex *ex)
 {
 	(void)ex;
 	return 0;
