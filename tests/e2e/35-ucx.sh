@@ -13,7 +13,7 @@ if $as_user "$adverb" run -- ucx_info -d 2>/dev/null | grep -q 'Device: adverb_l
 export UCX_NET_DEVICES=adverb_lo:1 UCX_WARN_UNUSED_ENV_VARS=n
 for tls in ud_verbs rc,ud; do
 	export UCX_TLS=$tls
-	for test in tag_bw tag_lat put_bw; do
+	for test in tag_bw tag_lat ucp_put_bw ucp_get; do
 		new_port
 		$as_user timeout 60 "$adverb" run -- ucx_perftest -p $next_port >"$work/server" 2>&1 &
 		server=$!
