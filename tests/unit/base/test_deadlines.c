@@ -8,7 +8,7 @@
 
 #include "base/deadlines.h"
 #include "base/list.h"
-#include "base/random.h"
+#include "unit/seed.h"
 
 #include <cmocka.h>
 
@@ -126,7 +126,7 @@ static void equals_an_array(void **state)
 	uint64_t time = 0;
 
 	(void)state;
-	random_seed(&random, 6);
+	seed(&random);
 	for (int i = 0; i < TIMERS; i++)
 		init(&timers[i]);
 	for (int step = 0; step < 50000; step++) {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "base/table.h"
+#include "unit/seed.h"
 
 #include <cmocka.h>
 
@@ -154,7 +154,7 @@ static void equals_an_array(void **state)
 	uint32_t used = 0;
 
 	(void)state;
-	random_seed(&random, 5);
+	seed(&random);
 	memset(taken, 0, sizeof(taken));
 	memset(objects, 0, sizeof(objects));
 	assert_int_equal(table_init(&t, &allocator, FIRST, COUNT, 77), 0);
