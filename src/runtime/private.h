@@ -38,10 +38,11 @@ uint64_t lane_now_ns(void);
 /** lane_round() - one bounded round of receive, run, expire. Return: whether there is more to do
  * now. */
 bool lane_round(struct lane *lane);
-/** lane_finish() - acknowledgements and everything gathered goes out. */
+/** lane_finish() - acknowledgements and everything gathered goes out, and what of it comes to
+ * ourselves is received. */
 void lane_finish(struct lane *lane);
 /** lane_wake_thread() - after arming a deadline that is earlier than what the engine thread waits
- * for. */
+ * for, or with packets to ourselves left. */
 void lane_wake_thread(struct lane *lane);
 extern const struct roce_transmit_ops lane_transmit;
 

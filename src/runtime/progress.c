@@ -103,16 +103,23 @@ bool lane_round(struct lane *lane)
 
 void lane_finish(struct lane *lane)
 {
-	if (roce_engine_owes_acks(&lane->engine))
-		roce_engine_flush_acks(&lane->engine);
-	link_flush(lane->link);
+	for (unsigned i = 0;; i++) {
+		if (roce_engine_owes_acks(&lane->engine))
+			roce_engine_flush_acks(&lane->engine);
+		link_flush(lane->link);
+		/* What goes to ourselves lies in memory, and no descriptor tells of it. */
+		if (!link_pending(lane->link) || i == MAX_ROUNDS)
+			return;
+		lane_round(lane);
+	}
 }
 
 void lane_wake_thread(struct lane *lane)
 {
 	uint64_t one = 1;
 
-	if (deadlines_next(&lane->device.deadlines) >= lane->thread_wakes_at)
+	if (deadlines_next(&lane->device.deadlines) >= lane->thread_wakes_at &&
+	    (!link_pending(lane->link) || !lane->thread_wakes_at))
 		return;
 	lane->thread_wakes_at = 0;
 	if (write(lane->wake_fd, &one, sizeof(one)) < 0)
@@ -131,11 +138,6 @@ void lane_leave_sending(void)
 	 */
 	link_flush(lane->link);
 	lane_finish(lane);
-	if (link_pending(lane->link)) {
-		/* To ourselves: nobody else wakes us for it. */
-		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++)
-			link_flush(lane->link);
-	}
 	lane_leave();
 }
 

@@ -62,7 +62,7 @@ static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct poll
 	program_polls = lane->polls != *polls_seen || lane->waiters;
 	*polls_seen = lane->polls;
 	if (!program_polls || deadlines_next(&device->deadlines) <= device->now_ns ||
-	    roce_engine_owes_acks(&lane->engine)) {
+	    roce_engine_owes_acks(&lane->engine) || link_pending(lane->link)) {
 		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++) {
 			link_flush(lane->link);
 			device->now_ns = lane_now_ns();
@@ -70,6 +70,8 @@ static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct poll
 		lane_finish(lane);
 	}
 	lane->thread_wakes_at = deadlines_next(&device->deadlines);
+	if (link_pending(lane->link))
+		lane->thread_wakes_at = device->now_ns;
 	if (program_polls && !lane->waiters && lane->thread_wakes_at > device->now_ns + TICK_NS)
 		lane->thread_wakes_at = device->now_ns + TICK_NS;
 	wait = until(lane->thread_wakes_at, device->now_ns);
