@@ -83,7 +83,6 @@ struct roce_engine {
 	struct list_node acks; /* roce_qp.ack_node: owe an acknowledgement */
 	struct list_node peers;
 	bool link_full;		/* reserve() gave nothing since this was last cleared */
-	bool strict_udp_length; /* reserved for emulations */
 };
 
 struct roce_config {

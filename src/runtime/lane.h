@@ -76,9 +76,6 @@ void lane_idle(void);
  */
 int lane_wait(int fd) MUST_USE;
 
-/** lane_last_cause() - the sentence of the last refusal on this thread, or "". */
-const char *lane_last_cause(void);
-
 /* ports.c */
 /**
  * lane_ports() - the devices: fills @ports with the first of them and returns their number. Reads

@@ -19,7 +19,8 @@ struct rvt_verdict_row {
 	uint8_t nak;		   /* AETH syndrome for the peer, 0 = none */
 	enum rvt_wc_status status; /* of the work request that it ends */
 	enum rvt_event event;	   /* raised on the QP, or RVT_EVENT_NONE */
-	const char *sentence;	   /* for people; may hold %1 and %2: the two values of the cause */
+	const char *sentence; /* for people; may hold the values of the cause: %1 and %2 as numbers,
+			      %S1 as the name of a state, %A1 as that of a mask bit */
 };
 
 /** rvt_verdict_row() - total: an unknown number gives the row of RVT_OK. */

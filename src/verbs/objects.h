@@ -36,7 +36,6 @@ struct verbs_device_context {
 	struct rvt_context *rvt;
 	struct list_node events; /* verbs_event; under event_lock */
 	pthread_mutex_t event_lock;
-	unsigned channels;
 	struct verbs_context verbs; /* last: ends in the public structure */
 };
 
