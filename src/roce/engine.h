@@ -82,7 +82,7 @@ struct roce_engine {
 		blocked;       /* roce_qp.ready_node too: have something, but the link was full */
 	struct list_node acks; /* roce_qp.ack_node: owe an acknowledgement */
 	struct list_node peers;
-	bool link_full;		/* reserve() gave nothing since this was last cleared */
+	bool link_full; /* reserve() gave nothing since this was last cleared */
 };
 
 struct roce_config {
