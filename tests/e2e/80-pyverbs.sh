@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rdma-core's own Python tests, those that are not about one vendor's devices. A test that skips itself wants
+# what this device refuses.
+# Environment: PYVERBS_TESTS, the directory of the tests (where Debian's rdma-core has them, if unset);
+# E2E_PYVERBS, the modules to run.
+. "${0%/*}/lib.sh"
+
+: "${PYVERBS_TESTS:=/usr/share/doc/rdma-core/tests}"
+: "${E2E_PYVERBS:=addr atomic cq cq_events cqex device fork mr odp parent_domain pd qp qpex relaxed_ordering shared_pd srq}"
+python=/usr/bin/python3
+
+if ! $python -c 'import pyverbs.device' 2>/dev/null; then
+	skip pyverbs "no python3-pyverbs"
+	finish
+fi
+if [ ! -e "$PYVERBS_TESTS/run_tests.py" ]; then
+	skip pyverbs "no tests in $PYVERBS_TESTS"
+	finish
+fi
+# Debian compresses the larger ones. Readable by the ordinary user that runs them.
+cp -r "$PYVERBS_TESTS" "$work/tests"
+gzip -dqf "$work"/tests/*.gz 2>/dev/null
+chmod -R a+rX "$work/tests"
+cd "$work/tests" || exit 1
+
+for module in $E2E_PYVERBS; do
+	# Newer rdma-core has more modules.
+	[ -e "test_$module.py" ] || continue
+	# shellcheck disable=SC2086
+	$as_user timeout -k 1 60 "$adverb" run -- $python -B run_tests.py -v --dev adverb_lo --port 1 --gid 0 \
+		"tests.test_$module" >"$work/out" 2>&1
+	status=$?
+	ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$work/out")
+	skipped=$(sed -n 's/^OK.*skipped=\([0-9]*\).*/\1/p' "$work/out")
+	if [ $status = 0 ] && [ -n "$ran" ]; then
+		ok "pyverbs $module: $((ran - ${skipped:-0})) passed ${skipped:-0} skipped"
+	else
+		not_ok "pyverbs $module" "exit $status: $(grep -E '^(FAIL|ERROR):' "$work/out" | cut -d' ' -f2 | tr '\n' ' ')$(
+			grep -E '^[A-Za-z_.]*(Error|Exception):' "$work/out" | sort | uniq -c | head -3 | tr '\n' ' ')"
+	fi
+done
+finish
