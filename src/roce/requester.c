@@ -9,6 +9,7 @@
  * part is a suffix of what was asked first, as IBTA wants it.
  */
 #include "roce/qp.h"
+#include "rvt/mw.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -56,9 +57,14 @@ void roce_requester_seek(struct roce_qp *qp, uint32_t psn)
 
 	r->index = qp->rvt.s_last;
 	r->psn = psn;
-	while (r->index != qp->rvt.s_head &&
-	       psn_compare(psn, rvt_swqe(&qp->rvt, r->index)->last_psn) > 0)
+	while (r->index != qp->rvt.s_head) {
+		const struct rvt_swqe *wqe = rvt_swqe(&qp->rvt, r->index);
+
+		/* Nothing behind a local operation was sent before it is done. */
+		if (rvt_local_operation(wqe->opcode) || psn_compare(psn, wqe->last_psn) <= 0)
+			break;
 		r->index++;
+	}
 }
 
 void roce_requester_drained(struct roce_qp *qp)
@@ -335,6 +341,9 @@ static enum rvt_verdict startable(const struct roce_qp *qp, const struct rvt_swq
 	case RVT_WR_RDMA_WRITE:
 	case RVT_WR_RDMA_WRITE_WITH_IMM:
 		return RVT_OK;
+	case RVT_WR_BIND_MW:
+	case RVT_WR_LOCAL_INV:
+		return RVT_OK;
 	case RVT_WR_SEND_WITH_INV:
 		return qp->rvt.type == RVT_QPT_RC ? RVT_OK : RVT_CANNOT_SEND;
 	case RVT_WR_RDMA_READ:
@@ -356,6 +365,27 @@ static void fail_wqe(struct roce_qp *qp, const struct rvt_swqe *wqe, enum rvt_ve
 			    posted ? wqe->cause2 : 0);
 }
 
+/*
+ * A local operation ends at once, so its turn is when all before it is done; what is behind it
+ * waits. That is more order than is asked for, and keeps what cannot be sent again out of
+ * everything that goes back.
+ */
+static bool local_operation(struct roce_qp *qp, struct rvt_swqe *wqe)
+{
+	enum rvt_verdict verdict;
+
+	if (qp->requester.index != qp->rvt.s_last)
+		return false;
+	verdict = rvt_execute_local(&qp->rvt, wqe);
+	if (verdict != RVT_OK) {
+		roce_requester_fail(qp, verdict, wqe->cause1, wqe->cause2);
+		return false;
+	}
+	qp->requester.index++;
+	rvt_send_complete(&qp->rvt, RVT_OK);
+	return true;
+}
+
 /* Return: false when nothing can be sent until something happens. */
 static bool send_one(struct roce_qp *qp)
 {
@@ -369,6 +399,8 @@ static bool send_one(struct roce_qp *qp)
 	if (qp->rvt.state == RVT_QPS_SQD && psn_compare(wqe->psn, r->max_psn) >= 0)
 		return false;
 	verdict = startable(qp, wqe);
+	if (verdict == RVT_OK && rvt_local_operation(wqe->opcode))
+		return local_operation(qp, wqe);
 	if (verdict == RVT_OK) {
 		plan(qp, &step);
 		if (qp->rvt.type == RVT_QPT_RC) {

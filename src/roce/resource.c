@@ -6,6 +6,7 @@
  * newer one beyond that has the answer of the oldest.
  */
 #include "roce/qp.h"
+#include "rvt/mw.h"
 #include "wire/psn.h"
 
 int roce_responder_init(struct roce_qp *qp)
@@ -185,7 +186,7 @@ enum rvt_verdict roce_recheck_mr(struct roce_qp *qp, struct roce_resource *resou
 
 	if (!resource->length)
 		return RVT_OK;
-	verdict = rvt_rkey_ok(qp->rvt.pd, resource->rkey, resource->va, resource->length,
+	verdict = rvt_qp_rkey_ok(&qp->rvt, resource->rkey, resource->va, resource->length,
 			      RVT_ACCESS_REMOTE_READ, &mr, &address);
 	if (verdict != RVT_OK)
 		return verdict;

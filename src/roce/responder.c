@@ -7,6 +7,7 @@
  * becomes of it differs: RC tells the peer and goes to error, UC drops the message.
  */
 #include "roce/qp.h"
+#include "rvt/mw.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -138,7 +139,7 @@ static bool check_rkey(struct roce_qp *qp, const struct packet *packet, uint32_t
 	uint32_t rkey = atomic ? packet->atomic.rkey : packet->reth.rkey;
 	uint64_t va = atomic ? packet->atomic.va : packet->reth.va;
 	uint32_t length = atomic ? 8 : packet->reth.length;
-	enum rvt_verdict verdict = rvt_rkey_ok(qp->rvt.pd, rkey, va, length, access, mr, address);
+	enum rvt_verdict verdict = rvt_qp_rkey_ok(&qp->rvt, rkey, va, length, access, mr, address);
 
 	switch (verdict) {
 	case RVT_OK:
@@ -234,12 +235,9 @@ static bool execute_message(struct roce_qp *qp, const struct packet *packet,
 		return false;
 	if (!place(qp, packet, refusal))
 		return false;
-	if (packet->info->flags & OPCODE_HAS_IETH) {
-		enum rvt_verdict verdict = rvt_invalidate_rkey(qp->rvt.pd, packet->ieth);
-
-		if (verdict != RVT_OK)
-			return refused(refusal, verdict, packet->ieth, 0);
-	}
+	if ((packet->info->flags & OPCODE_HAS_IETH) &&
+	    !rvt_invalidate_window(&qp->rvt, packet->ieth))
+		return refused(refusal, RVT_INVALIDATE_REFUSED, packet->ieth, 0);
 	r->psn = psn_add(packet->psn, 1);
 	r->last_opcode = packet->opcode;
 	if (!(packet->info->flags & OPCODE_ENDS)) {

@@ -4,7 +4,7 @@
 
 #include "rvt/cq.h"
 #include "rvt/device.h"
-#include "rvt/mr.h"
+#include "rvt/mw.h"
 #include "rvt/qp.h"
 #include "rvt/srq.h"
 
@@ -62,6 +62,13 @@ static void end_ah(struct restrack_entry *e)
 	ASSERT(!rvt_destroy_ah(container_of(e, struct rvt_ah, res)));
 }
 
+static void end_mw(struct restrack_entry *e)
+{
+	struct rvt_mr *mr = container_of(e, struct rvt_mr, res);
+
+	ASSERT(!rvt_dealloc_mw(container_of(mr, struct rvt_mw, mr)));
+}
+
 static void end_mr(struct restrack_entry *e)
 {
 	ASSERT(!rvt_dereg_mr(container_of(e, struct rvt_mr, res)));
@@ -78,6 +85,7 @@ void rvt_context_close(struct rvt_context *context)
 	for_each(context, RESTRACK_SRQ, end_srq);
 	for_each(context, RESTRACK_CQ, end_cq);
 	for_each(context, RESTRACK_AH, end_ah);
+	for_each(context, RESTRACK_MW, end_mw);
 	for_each(context, RESTRACK_MR, end_mr);
 	for_each(context, RESTRACK_PD, end_pd);
 	ASSERT(!restrack_del(&context->res));

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rvt/mr.h"
 #include "rvt/qp.h"
 
 const struct rvt_limits rvt_limits = {
@@ -14,6 +15,7 @@ const struct rvt_limits rvt_limits = {
 	.max_cq = 65536,
 	.max_cqe = 4194303,
 	.max_mr = 524287,
+	.max_mw = 524287,
 	.max_pd = 65536,
 	.max_srq = 65536,
 	.max_srq_wr = 32768,
@@ -41,13 +43,16 @@ static int set_ranges(struct rvt_device *device)
 		enum restrack_type type;
 		uint32_t first, count;
 	} ranges[] = {
-		{ RESTRACK_PD, 1, rvt_limits.max_pd }, { RESTRACK_CQ, 1, rvt_limits.max_cq },
-		{ RESTRACK_MR, 1, rvt_limits.max_mr }, { RESTRACK_SRQ, 1, rvt_limits.max_srq },
+		{ RESTRACK_PD, 1, rvt_limits.max_pd },
+		{ RESTRACK_CQ, 1, rvt_limits.max_cq },
+		{ RESTRACK_MR, 1, rvt_limits.max_mr },
+		{ RESTRACK_SRQ, 1, rvt_limits.max_srq },
 		{ RESTRACK_AH, 1, rvt_limits.max_ah },
+		{ RESTRACK_MW, RVT_FIRST_MW, rvt_limits.max_mw },
 	};
 
 	for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		uint32_t start = ranges[i].type == RESTRACK_MR
+		uint32_t start = ranges[i].type == RESTRACK_MR || ranges[i].type == RESTRACK_MW
 					 ? random_below(&device->random, ranges[i].count)
 					 : 0;
 		int err = restrack_set_range(device->restrack, ranges[i].type, ranges[i].first,

@@ -110,6 +110,12 @@ int rvt_rereg_mr(struct rvt_mr *mr, uint32_t flags, struct rvt_pd *pd, uint64_t 
 	if (mr->null || !mr->valid || !flags ||
 	    flags & ~(uint32_t)(RVT_REREG_TRANSLATION | RVT_REREG_PD | RVT_REREG_ACCESS))
 		return rvt_refuse(mr->device, RVT_BAD_ARGUMENT, &mr->res, flags, 7);
+	/* A region goes with its context, and so must the PD that it uses. */
+	if (flags & RVT_REREG_PD && (!pd || pd->context != mr->context))
+		return rvt_refuse(mr->device, RVT_BAD_ARGUMENT, &mr->res, flags, 7);
+	/* What is bound was checked against the region as it is. */
+	if (mr->windows)
+		return rvt_refuse(mr->device, RVT_IN_USE, &mr->res, mr->windows, 0);
 	err = check_access(mr->device, &new_access);
 	if (!err && flags & (RVT_REREG_TRANSLATION | RVT_REREG_ACCESS)) {
 		bool moved = flags & RVT_REREG_TRANSLATION;
@@ -139,6 +145,8 @@ int rvt_rereg_mr(struct rvt_mr *mr, uint32_t flags, struct rvt_pd *pd, uint64_t 
 int rvt_dereg_mr(struct rvt_mr *mr)
 {
 	ASSERT(mr->valid);
+	if (mr->windows)
+		return rvt_refuse(mr->device, RVT_IN_USE, &mr->res, mr->windows, 0);
 	ASSERT(!restrack_begin_del(&mr->res));
 	mr->valid = false;
 	mr->generation = ++mr->device->mr_generation;
@@ -172,7 +180,8 @@ void rvt_put_mr(struct rvt_mr *mr)
 
 struct rvt_mr *rvt_find_mr(struct rvt_device *device, uint32_t key)
 {
-	struct restrack_entry *e = table_find(&device->restrack->tables[RESTRACK_MR], key >> 8);
+	enum restrack_type type = key >> 8 < RVT_FIRST_MW ? RESTRACK_MR : RESTRACK_MW;
+	struct restrack_entry *e = table_find(&device->restrack->tables[type], key >> 8);
 	struct rvt_mr *mr;
 
 	if (!e)
@@ -181,8 +190,7 @@ struct rvt_mr *rvt_find_mr(struct rvt_device *device, uint32_t key)
 	return mr->valid && mr->key == key ? mr : NULL;
 }
 
-/* [@address, @address + @length) as the region names it; false when it reaches outside. */
-static bool inside(const struct rvt_mr *mr, uint64_t address, uint64_t length)
+bool rvt_mr_inside(const struct rvt_mr *mr, uint64_t address, uint64_t length)
 {
 	return address >= mr->iova && length <= mr->length &&
 	       address - mr->iova <= mr->length - length;
@@ -193,13 +201,13 @@ enum rvt_verdict rvt_lkey_ok(struct rvt_pd *pd, const struct rvt_sge *sge, bool 
 {
 	struct rvt_mr *mr = rvt_find_mr(pd->context->device, sge->lkey);
 
-	if (!mr)
+	if (!mr || mr->window)
 		return RVT_LKEY_UNKNOWN;
 	if (mr->pd != pd)
 		return RVT_LKEY_PD;
 	if (write && !(mr->access & RVT_ACCESS_LOCAL_WRITE))
 		return RVT_LKEY_ACCESS;
-	if (!mr->null && !inside(mr, sge->addr, sge->length))
+	if (!mr->null && !rvt_mr_inside(mr, sge->addr, sge->length))
 		return RVT_LKEY_RANGE;
 	rvt_get_mr(mr);
 	*ret = mr;
@@ -218,19 +226,10 @@ enum rvt_verdict rvt_rkey_ok(struct rvt_pd *pd, uint32_t rkey, uint64_t va, uint
 		return RVT_RKEY_PD;
 	if ((mr->access & access) != access)
 		return RVT_RKEY_ACCESS;
-	if (!inside(mr, va, length))
+	if (!rvt_mr_inside(mr, va, length))
 		return RVT_RKEY_RANGE;
 	rvt_get_mr(mr);
 	*ret = mr;
 	*address = mr->address + (va - mr->iova);
 	return RVT_OK;
-}
-
-enum rvt_verdict rvt_invalidate_rkey(struct rvt_pd *pd, uint32_t rkey)
-{
-	/* Only windows and regions of fast registration can be invalidated by a peer, and there are
-	 * none yet. */
-	(void)pd;
-	(void)rkey;
-	return RVT_INVALIDATE_REFUSED;
 }

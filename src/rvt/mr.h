@@ -30,7 +30,9 @@ struct rvt_mr {
 	 * memory. */
 	uint32_t generation;
 	bool valid;
-	bool null; /* reads give zeros, writes go nowhere; lkey only */
+	bool null;	  /* reads give zeros, writes go nowhere; lkey only */
+	bool window;	  /* is the first member of a struct rvt_mw */
+	uint32_t windows; /* bound to it */
 	void *owner;
 };
 
@@ -49,12 +51,15 @@ enum rvt_rereg {
 	RVT_REREG_ACCESS = 4
 };
 /** rvt_rereg_mr() - ibv_rereg_mr(3): keys stay, the generation changes. An error leaves the region
- * as it was. */
+ * as it was; -EINVAL also for a PD of another context. */
 int rvt_rereg_mr(struct rvt_mr *mr, uint32_t flags, struct rvt_pd *pd, uint64_t address,
 		 uint64_t length, uint32_t access) MUST_USE;
 /** rvt_dereg_mr() - always succeeds for a live region (0); see above. Memory windows bound to it:
  * -EBUSY. */
 int rvt_dereg_mr(struct rvt_mr *mr) MUST_USE;
+
+/* The keys of windows are those of ids from here on. */
+#define RVT_FIRST_MW (1u << 20)
 
 void rvt_get_mr(struct rvt_mr *mr);
 /** rvt_put_mr() - the last reference frees an invalid region and returns its id. NULL is allowed.
@@ -74,10 +79,10 @@ enum rvt_verdict rvt_lkey_ok(struct rvt_pd *pd, const struct rvt_sge *sge, bool 
  */
 enum rvt_verdict rvt_rkey_ok(struct rvt_pd *pd, uint32_t rkey, uint64_t va, uint64_t length,
 			     uint32_t access, struct rvt_mr **ret, uint64_t *address);
-/** rvt_find_mr() - the valid region with exactly this key, or NULL. Not referenced. */
+/** rvt_find_mr() - the valid region or bound window with exactly this key, or NULL. Not referenced.
+ */
 struct rvt_mr *rvt_find_mr(struct rvt_device *device, uint32_t key);
-/** rvt_invalidate_rkey() - SEND with invalidate: a plain region of a verbs program cannot be
- * (INVALIDATE_REFUSED). */
-enum rvt_verdict rvt_invalidate_rkey(struct rvt_pd *pd, uint32_t rkey);
+/** rvt_mr_inside() - does the region hold this range, as it names it? */
+bool rvt_mr_inside(const struct rvt_mr *mr, uint64_t address, uint64_t length);
 
 #endif

@@ -2,6 +2,7 @@
 /* post.c - posting work requests: what may be posted where, and what a WQE holds on to */
 #include <errno.h>
 
+#include "rvt/mw.h"
 #include "rvt/private.h"
 
 #define RC (1u << RVT_QPT_RC)
@@ -12,6 +13,7 @@ enum operation_flags {
 	ATOMIC = 1,  /* eight aligned bytes on both sides */
 	FETCHES = 2, /* answers are written to local memory; takes one of max_rd_atomic */
 	INLINE = 4,
+	LOCAL = 8, /* nothing is sent */
 };
 
 /* Which types may do what; no types: no such operation here. */
@@ -26,6 +28,8 @@ static const struct {
 	[RVT_WR_ATOMIC_CMP_AND_SWP] = { RC, ATOMIC | FETCHES },
 	[RVT_WR_ATOMIC_FETCH_AND_ADD] = { RC, ATOMIC | FETCHES },
 	[RVT_WR_SEND_WITH_INV] = { RC, INLINE },
+	[RVT_WR_BIND_MW] = { RC | UC, LOCAL },
+	[RVT_WR_LOCAL_INV] = { RC | UC, LOCAL },
 };
 
 static unsigned flags_of(enum rvt_opcode opcode)
@@ -55,6 +59,8 @@ static int rvt_qp_valid_operation(struct rvt_qp *qp, const struct rvt_send_wr *w
 	if ((unsigned)wr->opcode >= sizeof(operations) / sizeof(operations[0]) ||
 	    !(operations[wr->opcode].types & 1u << qp->type))
 		return refuse(qp, RVT_POST_OPCODE, wr->opcode, qp->type);
+	if (flags_of(wr->opcode) & LOCAL)
+		return 0;
 	length = total_length(wr);
 	if (wr->send_flags & RVT_SEND_INLINE) {
 		if (!(flags_of(wr->opcode) & INLINE) || length > qp->cap.max_inline_data)
@@ -98,6 +104,11 @@ void rvt_release_swqe(struct rvt_qp *qp, struct rvt_swqe *wqe)
 {
 	rvt_sge_list_put(&wqe->list);
 	free_ud_wq_attr(qp, wqe);
+	if (wqe->opcode == RVT_WR_BIND_MW) {
+		rvt_put_mr(&wqe->bind.mw->mr);
+		rvt_put_mr(wqe->bind.region);
+		wqe->bind = (struct rvt_bind){ 0 };
+	}
 }
 
 static void set_verdict(struct rvt_swqe *wqe, enum rvt_verdict verdict, uint64_t value1,
@@ -143,7 +154,7 @@ static void set_memory(struct rvt_qp *qp, struct rvt_swqe *wqe, const struct rvt
 
 static void assign_psns(struct rvt_qp *qp, struct rvt_swqe *wqe)
 {
-	uint32_t packets = 1;
+	uint32_t packets = flags_of(wqe->opcode) & LOCAL ? 0 : 1;
 
 	if (qp->type != RVT_QPT_UD && !(flags_of(wqe->opcode) & ATOMIC) && wqe->length > qp->mtu)
 		packets = (wqe->length - 1) / qp->mtu + 1;
@@ -151,6 +162,19 @@ static void assign_psns(struct rvt_qp *qp, struct rvt_swqe *wqe)
 	wqe->last_psn = (qp->s_next_psn + packets - 1) & 0xffffff;
 	qp->s_next_psn = (wqe->last_psn + 1) & 0xffffff;
 	wqe->ssn = qp->s_next_ssn++;
+}
+
+/* Nothing is sent: what it is about is looked at when its turn comes. */
+static void set_local(struct rvt_swqe *wqe, const struct rvt_send_wr *wr)
+{
+	wqe->length = 0;
+	wqe->inline_data = NULL;
+	if (wr->opcode != RVT_WR_BIND_MW)
+		return;
+	wqe->bind = wr->bind;
+	rvt_get_mr(&wqe->bind.mw->mr);
+	if (wqe->bind.region)
+		rvt_get_mr(wqe->bind.region);
 }
 
 static void rvt_post_one_wr(struct rvt_qp *qp, const struct rvt_send_wr *wr)
@@ -165,6 +189,12 @@ static void rvt_post_one_wr(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 	wqe->invalidate_rkey = wr->invalidate_rkey;
 	wqe->verdict = RVT_OK;
 	wqe->list.count = 0;
+	if (flags_of(wr->opcode) & LOCAL) {
+		set_local(wqe, wr);
+		assign_psns(qp, wqe);
+		qp->s_head++;
+		return;
+	}
 	if (qp->type == RVT_QPT_UD) {
 		set_ud_wq_attr(wqe, wr);
 		if (wqe->length > qp->mtu)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rvt/mw.h"
 #include "rvt/private.h"
 
 #define MIN_INLINE 64 /* what programs that ask for none, or little, get anyway */
@@ -226,6 +227,7 @@ void rvt_reset_qp(struct rvt_qp *qp)
 	deadline_disarm(&device->deadlines, &qp->retry_timer);
 	deadline_disarm(&device->deadlines, &qp->rnr_timer);
 	rvt_clear_mr_refs(qp);
+	rvt_leave_windows(qp);
 	rvt_cq_clean(qp->send_cq, qp->number);
 	if (qp->recv_cq != qp->send_cq)
 		rvt_cq_clean(qp->recv_cq, qp->number);

@@ -35,6 +35,7 @@ struct rvt_swqe {
 			uint64_t compare_add, swap;
 			uint32_t rkey;
 		} atomic;
+		struct rvt_bind bind; /* window and region referenced from post to completion */
 		struct {
 			struct rvt_ah *ah; /* referenced from post to completion */
 			uint32_t remote_qpn, remote_qkey;
@@ -83,6 +84,7 @@ struct rvt_qp {
 	struct rvt_active_receive receive;
 
 	struct deadline retry_timer, rnr_timer;
+	uint32_t windows; /* of type 2 that are bound by it */
 	void *owner;
 };
 
@@ -141,6 +143,12 @@ bool rvt_qp_sends_has_lkey(const struct rvt_qp *qp, uint32_t lkey);
 
 /* For the transport. */
 
+/** rvt_local_operation() - carried out here: takes no PSN (last_psn is psn - 1) and sends nothing.
+ */
+static inline bool rvt_local_operation(enum rvt_opcode opcode)
+{
+	return opcode == RVT_WR_BIND_MW || opcode == RVT_WR_LOCAL_INV;
+}
 static inline struct rvt_swqe *rvt_swqe(const struct rvt_qp *qp, uint32_t index)
 {
 	return &qp->swqes[index & (qp->s_size - 1)];

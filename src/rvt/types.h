@@ -157,6 +157,18 @@ struct rvt_ah_attr {
 };
 
 struct rvt_ah;
+struct rvt_mr;
+struct rvt_mw;
+
+/* What a BIND_MW work request asks for. */
+struct rvt_bind {
+	struct rvt_mw *mw;
+	struct rvt_mr *region; /* NULL or no length: unbind (type 1 only) */
+	uint64_t address;      /* as the region calls it */
+	uint64_t length;
+	uint32_t access; /* of the window; with ZERO_BASED peers call its first byte 0 */
+	uint32_t key;
+};
 
 struct rvt_send_wr {
 	uint64_t wr_id;
@@ -173,6 +185,7 @@ struct rvt_send_wr {
 	uint64_t compare_add, swap;
 	struct rvt_ah *ah; /* UD */
 	uint32_t remote_qpn, remote_qkey;
+	struct rvt_bind bind;
 };
 
 struct rvt_recv_wr {

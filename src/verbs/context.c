@@ -152,12 +152,14 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->max_qp_wr = (int)l->max_qp_wr;
 	attr->device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
 				 IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-				 IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE;
+				 IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+				 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_sge = (int)l->max_sge;
 	attr->max_sge_rd = (int)l->max_sge_rd;
 	attr->max_cq = (int)l->max_cq;
 	attr->max_cqe = (int)l->max_cqe;
 	attr->max_mr = (int)l->max_mr;
+	attr->max_mw = (int)l->max_mw;
 	attr->max_pd = (int)l->max_pd;
 	attr->max_qp_rd_atom = (int)l->max_dest_rd_atomic;
 	attr->max_res_rd_atom = (int)(l->max_qp * l->max_dest_rd_atomic);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mr.c - memory regions and windows */
+/* mr.c - memory regions */
 #include "verbs/objects.h"
 
 static struct ibv_mr *finish(struct verbs_pd *pd, struct verbs_mr *mr, int err, void *addr,
@@ -176,25 +176,4 @@ int verbs_advise_mr(struct ibv_pd *ibv, enum ibv_advise_mr_advice advice, uint32
 	}
 	lane_leave();
 	return err;
-}
-
-struct ibv_mw *verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	(void)pd;
-	(void)type;
-	return fail(-EOPNOTSUPP);
-}
-
-int verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp;
-	(void)mw;
-	(void)bind;
-	return EOPNOTSUPP;
-}
-
-int verbs_dealloc_mw(struct ibv_mw *mw)
-{
-	(void)mw;
-	return EOPNOTSUPP;
 }

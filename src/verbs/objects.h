@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "runtime/lane.h"
+#include "rvt/mw.h"
 #include "verbs/abi.h"
 #include "verbs/handles.h"
 
@@ -51,6 +52,12 @@ struct verbs_mr {
 	struct ibv_mr ibv;
 	struct handle handle;
 	struct rvt_mr *rvt;
+};
+
+struct verbs_mw {
+	struct ibv_mw ibv;
+	struct handle handle;
+	struct rvt_mw *rvt;
 };
 
 struct verbs_ah {
@@ -140,6 +147,7 @@ static inline struct rvt_device *enter(struct ibv_context *context)
 /* to_pd() and its like: NULL when the handle is not a living object. */
 TO_OBJECT(pd, PD)
 TO_OBJECT(mr, MR)
+TO_OBJECT(mw, MW)
 TO_OBJECT(ah, AH)
 TO_OBJECT(cq, CQ)
 TO_OBJECT(srq, SRQ)
@@ -184,6 +192,9 @@ int verbs_dealloc_td(struct ibv_td *td);
 struct ibv_mw *verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int verbs_dealloc_mw(struct ibv_mw *mw);
+/** verbs_to_rvt_bind() - false when the window or region is none. */
+bool verbs_to_rvt_bind(struct rvt_bind *to, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info);
 int verbs_query_device_ex(struct ibv_context *context,
 			  const struct ibv_query_device_ex_input *input,
 			  struct ibv_device_attr_ex *attr, size_t size);

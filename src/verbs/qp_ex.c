@@ -145,17 +145,19 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-	(void)rkey;
-	mistake(&qp_of(ex)->batch, EOPNOTSUPP);
+	struct rvt_send_wr *wr = append(ex, RVT_WR_LOCAL_INV);
+
+	if (wr)
+		wr->invalidate_rkey = rkey;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
-	(void)mw;
-	(void)rkey;
-	(void)info;
-	mistake(&qp_of(ex)->batch, EOPNOTSUPP);
+	struct rvt_send_wr *wr = append(ex, RVT_WR_BIND_MW);
+
+	if (wr && (!verbs_to_rvt_bind(&wr->bind, mw, rkey, info) || mw->type != IBV_MW_TYPE_2))
+		mistake(&qp_of(ex)->batch, EINVAL);
 }
 
 static struct verbs_batch_wr *current(struct verbs_batch *batch)

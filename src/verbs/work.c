@@ -34,7 +34,13 @@ int work_read_send(struct work_send *to, const struct ibv_send_wr *from, enum ib
 		.imm_data = wr.imm_data,
 		.invalidate_rkey = wr.invalidate_rkey,
 	};
-	if (type == IBV_QPT_UD) {
+	if (wr.opcode == IBV_WR_BIND_MW) {
+		/* Those of type 1 are for ibv_bind_mw(). */
+		if (!verbs_to_rvt_bind(&to->wr.bind, wr.bind_mw.mw, wr.bind_mw.rkey,
+				       &wr.bind_mw.bind_info) ||
+		    wr.bind_mw.mw->type != IBV_MW_TYPE_2)
+			return -EINVAL;
+	} else if (type == IBV_QPT_UD) {
 		struct verbs_ah *ah = to_ah(wr.wr.ud.ah);
 
 		if (!ah)
