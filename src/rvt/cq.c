@@ -82,9 +82,9 @@ int rvt_resize_cq(struct rvt_cq *cq, uint32_t cqe)
 	cq->ring = ring;
 	cq->ring_size = size;
 	cq->cqe = size < rvt_limits.max_cqe ? size : rvt_limits.max_cqe;
+	cq->reported -= cq->tail;
 	cq->tail = 0;
 	cq->head = count;
-	cq->reported = 0;
 	restrack_set(&cq->res, RESTRACK_CQ_CQE, cq->cqe);
 	return 0;
 }
@@ -94,10 +94,19 @@ const struct rvt_wc *rvt_cq_peek(const struct rvt_cq *cq)
 	return rvt_cq_entries(cq) ? slot(cq, cq->tail) : NULL;
 }
 
+/* What was taken needs no event any more: tail <= reported <= head, or the distance between them
+ * would have no meaning after 2^31 completions. */
+static void taken(struct rvt_cq *cq)
+{
+	if ((int32_t)(cq->tail - cq->reported) > 0)
+		cq->reported = cq->tail;
+}
+
 void rvt_cq_consume(struct rvt_cq *cq)
 {
 	ASSERT(rvt_cq_entries(cq));
 	cq->tail++;
+	taken(cq);
 }
 
 int rvt_poll_cq(struct rvt_cq *cq, uint32_t count, struct rvt_wc *wc)
@@ -106,6 +115,7 @@ int rvt_poll_cq(struct rvt_cq *cq, uint32_t count, struct rvt_wc *wc)
 
 	while (n < count && rvt_cq_entries(cq))
 		wc[n++] = *slot(cq, cq->tail++);
+	taken(cq);
 	return !n && count && cq->dead ? -EIO : (int)n;
 }
 
@@ -126,11 +136,9 @@ static void fire(struct rvt_cq *cq)
 
 void rvt_arm_cq(struct rvt_cq *cq, bool solicited_only)
 {
-	uint32_t i = (int32_t)(cq->reported - cq->tail) > 0 ? cq->reported : cq->tail;
-
 	if (cq->armed != RVT_CQ_NEXT)
 		cq->armed = solicited_only ? RVT_CQ_SOLICITED : RVT_CQ_NEXT;
-	for (; i != cq->head; i++) {
+	for (uint32_t i = cq->reported; i != cq->head; i++) {
 		if (wakes(cq, slot(cq, i))) {
 			fire(cq);
 			return;
@@ -147,6 +155,7 @@ bool rvt_cq_enter(struct rvt_cq *cq, const struct rvt_wc *wc)
 	if (rvt_cq_entries(cq) >= cq->cqe) {
 		if (cq->ignore_overrun) {
 			cq->tail++;
+			taken(cq);
 		} else {
 			cq->dead = true;
 			restrack_set(&cq->res, RESTRACK_CQ_DEAD, 1);
@@ -167,16 +176,18 @@ bool rvt_cq_enter(struct rvt_cq *cq, const struct rvt_wc *wc)
 
 void rvt_cq_clean(struct rvt_cq *cq, uint32_t qpn)
 {
-	uint32_t keep = cq->tail;
+	uint32_t keep = cq->tail, reported = cq->reported;
 
 	for (uint32_t i = cq->tail; i != cq->head; i++) {
-		if (slot(cq, i)->qp_num == qpn)
+		if (slot(cq, i)->qp_num == qpn) {
+			if ((int32_t)(cq->reported - i) > 0)
+				reported--;
 			continue;
+		}
 		if (keep != i)
 			*slot(cq, keep) = *slot(cq, i);
 		keep++;
 	}
 	cq->head = keep;
-	if ((int32_t)(cq->reported - keep) > 0)
-		cq->reported = keep;
+	cq->reported = reported;
 }
