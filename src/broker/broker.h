@@ -30,7 +30,7 @@ void group_init(struct group *group);
 int group_open(struct group *group, char *why, size_t size) MUST_USE;
 /** group_recover() - take them out of a client's parking; @parking is the group's then. -EINVAL: it
  * is none. */
-int group_recover(struct group *group, int parking) MUST_USE;
+int group_recover(struct group *group, int parking, int lock) MUST_USE;
 /** group_watch() - nobody has this slot (@on), or somebody has. Slots 0 and 127 are watched always.
  */
 void group_watch(struct group *group, unsigned slot, bool on);

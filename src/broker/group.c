@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "broker/broker.h"
+#include "ipc/parking.h"
 
 #ifndef UDP_GRO
 # define UDP_GRO 104
@@ -237,30 +238,7 @@ static bool is_port_socket(int fd)
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) == 0 && type == SOCK_DGRAM;
 }
 
-/* A copy of the socket that lies at @index; the queue stays as it is. */
-static int peek(int parking, unsigned index)
-{
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	union one_fd control = { 0 };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = control.bytes,
-			    .msg_controllen = sizeof(control) };
-	int at = (int)index, fd = -1;
-
-	if (setsockopt(parking, SOL_SOCKET, SO_PEEK_OFF, &at, sizeof(at)) ||
-	    recvmsg(parking, &m, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-		return -1;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-		    c->cmsg_len == CMSG_LEN(sizeof(int)))
-			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	}
-	return fd;
-}
-
-int group_recover(struct group *g, int parking)
+int group_recover(struct group *g, int parking, int lock)
 {
 	int domain = 0, err;
 	socklen_t length = sizeof(domain);
@@ -268,7 +246,7 @@ int group_recover(struct group *g, int parking)
 	if (getsockopt(parking, SOL_SOCKET, SO_DOMAIN, &domain, &length) || domain != AF_UNIX)
 		return -EINVAL;
 	for (unsigned i = 0; i < SLOT_COUNT; i++) {
-		g->sockets[i] = peek(parking, i);
+		g->sockets[i] = ipc_parking_peek(parking, lock, i);
 		if (g->sockets[i] < 0 || !is_port_socket(g->sockets[i])) {
 			/* The parking stays the caller's. */
 			group_close(g);

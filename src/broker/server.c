@@ -238,7 +238,7 @@ static int hello_again(struct server *s, struct client *c, const struct ipc_mess
 	    !slots_used(&s->slots, m->slot))
 		return refuse(c, -EINVAL, "that slot is not held");
 	if (!s->group.open) {
-		err = group_recover(&s->group, *parking);
+		err = group_recover(&s->group, *parking, s->slots.fd);
 		if (err)
 			return refuse(c, err, "those are not the sockets of UDP port 4791");
 		*parking = -1;

@@ -27,6 +27,11 @@ struct link_config {
 	bool segmentation;   /* use GSO where the kernel has it */
 	/* Index of the interface that has this address, 0 if none: it is ours. */
 	unsigned (*interface_of)(void *context, const struct gid *address);
+	/*
+	 * A copy of the socket of another slot of this host, to see how full it is: a descriptor
+	 * that is the link's then, or negative. May be NULL.
+	 */
+	int (*slot_socket)(void *context, uint32_t slot);
 	void *context;
 };
 
@@ -61,12 +66,27 @@ uint16_t link_way_port(const struct link_way *way);
 /** link_way_local() - it ends in this process. */
 bool link_way_local(const struct link_way *way);
 
+/* What a packet needs besides its way. */
+struct link_packet {
+	uint32_t qpn; /* of the destination */
+	uint8_t traffic_class;
+	size_t length;
+	/*
+	 * Nobody acknowledges it, so nobody slows us down when the receiver is behind: then it
+	 * waits. Where the receiver's socket is on this host, until that has room; otherwise as
+	 * long as a moderate rate asks for.
+	 */
+	bool paced;
+	uint64_t now_ns; /* with paced */
+};
+
 /**
  * link_reserve() - room for a packet; *ipv4_id is the IP identification it will have on the wire.
- * NULL: the in-process queue is full (drain it with link_receive()).
+ * NULL: the in-process queue is full (drain it with link_receive()), or a paced packet has to wait:
+ * try again a little later.
  */
-uint8_t *link_reserve(struct link *link, struct link_way *way, uint32_t qpn, uint8_t traffic_class,
-		      size_t length, uint16_t *ipv4_id);
+uint8_t *link_reserve(struct link *link, struct link_way *way, const struct link_packet *packet,
+		      uint16_t *ipv4_id);
 void link_commit(struct link *link);
 void link_cancel(struct link *link);
 /** link_flush() - hand all committed packets to the kernel. What it refuses is lost, as on any

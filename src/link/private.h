@@ -38,6 +38,10 @@ struct link_way {
 	uint32_t slot;
 	bool local;
 	struct way_socket *socket; /* NULL when local */
+	int receiver;	    /* a copy of the destination's socket, to see how full it is; -1 */
+	uint32_t unchecked; /* paced bytes since that was looked at */
+	int64_t credit;	    /* paced bytes that may go now, without a receiver to look at */
+	uint64_t credited_ns;
 	socklen_t address_length;
 	union {
 		struct sockaddr_in v4;
@@ -99,6 +103,10 @@ struct link {
 
 /* ways.c */
 void ways_free(struct link *link);
+
+/* pace.c */
+/** pace_allows() - may a paced packet go now? */
+bool pace_allows(struct link_way *way, size_t length, uint64_t now_ns);
 
 /* loop.c */
 int loop_init(struct loop *loop) MUST_USE;

@@ -15,30 +15,37 @@
  2 /* for a device that is slower than we are; after that the packet is lost \
     */
 
-static bool train_takes(const struct train *t, const struct link_way *way, uint32_t qpn,
-			uint8_t traffic_class, size_t length)
+static bool train_takes(const struct train *t, const struct link_way *way,
+			const struct link_packet *packet)
 {
-	return !t->closed && t->way == way && t->qpn == qpn && t->traffic_class == traffic_class &&
-	       length <= t->segment && t->count < MAX_SEGMENTS && t->length + length <= MAX_TRAIN &&
+	return !t->closed && t->way == way && t->qpn == packet->qpn &&
+	       t->traffic_class == packet->traffic_class && packet->length <= t->segment &&
+	       t->count < MAX_SEGMENTS && t->length + packet->length <= MAX_TRAIN &&
 	       way->socket->segmentation;
 }
 
-uint8_t *link_reserve(struct link *link, struct link_way *way, uint32_t qpn, uint8_t traffic_class,
-		      size_t length, uint16_t *ipv4_id)
+uint8_t *link_reserve(struct link *link, struct link_way *way, const struct link_packet *packet,
+		      uint16_t *ipv4_id)
 {
+	size_t length = packet->length;
 	struct train *last = link->train_count ? &link->trains[link->train_count - 1] : NULL;
 
 	ASSERT(!link->reserved.length && length && length <= MAX_PACKET);
 	*ipv4_id = 0;
 	if (way->local) {
-		uint8_t *place = loop_reserve(&link->loop, way, traffic_class, length);
+		uint8_t *place = loop_reserve(&link->loop, way, packet->traffic_class, length);
 
 		link->reserved.loop = true;
 		link->reserved.length = place ? length : 0;
 		return place;
 	}
+	if (packet->paced && !pace_allows(way, length, packet->now_ns)) {
+		/* What it may have to wait for is perhaps still here. */
+		link_flush(link);
+		return NULL;
+	}
 	link->reserved.loop = false;
-	link->reserved.fresh = !last || !train_takes(last, way, qpn, traffic_class, length);
+	link->reserved.fresh = !last || !train_takes(last, way, packet);
 	if (link->arena_used + length > ARENA_SIZE ||
 	    (link->reserved.fresh && link->train_count == MAX_TRAINS)) {
 		link_flush(link);
@@ -47,8 +54,8 @@ uint8_t *link_reserve(struct link *link, struct link_way *way, uint32_t qpn, uin
 	if (link->reserved.fresh) {
 		last = &link->trains[link->train_count];
 		*last = (struct train){ .way = way,
-					.qpn = qpn,
-					.traffic_class = traffic_class,
+					.qpn = packet->qpn,
+					.traffic_class = packet->traffic_class,
 					.start = link->arena_used,
 					.segment = (uint16_t)length };
 	}

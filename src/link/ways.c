@@ -142,6 +142,12 @@ static int find_socket(struct link *link, const struct gid *source, unsigned int
 	return 0;
 }
 
+static void close_receiver(struct link_way *way)
+{
+	if (way->receiver >= 0)
+		close(way->receiver);
+}
+
 int link_resolve(struct link *link, const struct gid *source, const struct gid *destination,
 		 uint32_t qpn, struct link_way **ret)
 {
@@ -171,9 +177,14 @@ int link_resolve(struct link *link, const struct gid *source, const struct gid *
 	way->slot = slot;
 	way->local = slot == link->config.slot &&
 		     link->config.interface_of(link->config.context, destination);
+	way->receiver = -1;
+	if (!way->local && link->config.slot_socket &&
+	    link->config.interface_of(link->config.context, destination))
+		way->receiver = link->config.slot_socket(link->config.context, slot);
 	if (!way->local) {
 		err = find_socket(link, source, interface, slot, &way->socket);
 		if (err) {
+			close_receiver(way);
 			free(way);
 			return err;
 		}
@@ -202,6 +213,7 @@ void ways_free(struct link *link)
 			struct link_way *way = link->ways[i];
 
 			link->ways[i] = way->next;
+			close_receiver(way);
 			free(way);
 		}
 	}

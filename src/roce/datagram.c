@@ -14,6 +14,7 @@ static enum rvt_verdict transmit(struct roce_qp *qp, const struct rvt_swqe *wqe,
 	struct roce_engine *engine = qp->engine;
 	const struct rvt_ah_attr *ah = &wqe->ud.ah->attr;
 	struct roce_flow flow = {
+		.paced = true,
 		.source = ah->sgid,
 		.destination = ah->dgid,
 		.flow_label = ah->flow_label,

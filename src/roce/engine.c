@@ -179,6 +179,7 @@ static void connect(struct roce_qp *qp)
 		.flow_label = ah->flow_label,
 		.traffic_class = ah->traffic_class,
 		.hop_limit = ah->hop_limit,
+		.paced = qp->rvt.type == RVT_QPT_UC,
 	};
 	if (engine->transmit->resolve(engine->link, &qp->flow, qp->rvt.number,
 				      qp->rvt.attr.dest_qp_num) ||

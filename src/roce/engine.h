@@ -19,6 +19,7 @@ struct roce_flow {
 	struct gid source, destination;
 	uint32_t flow_label;
 	uint8_t traffic_class, hop_limit;
+	bool paced; /* no acknowledgements slow us down: the link may, by giving no room for a while */
 	/* The link's part: */
 	uint16_t source_port; /* UDP, as the peer will see it: goes into the ICRC */
 	bool trusted;	      /* never leaves this process: no ICRC is computed or checked */
@@ -118,6 +119,11 @@ void roce_engine_flush_acks(struct roce_engine *engine);
 static inline bool roce_engine_owes_acks(const struct roce_engine *engine)
 {
 	return !list_empty(&engine->acks);
+}
+/** roce_engine_blocked() - somebody waits for room in the link: roce_engine_run() again, soon. */
+static inline bool roce_engine_blocked(const struct roce_engine *engine)
+{
+	return !list_empty(&engine->blocked);
 }
 /** roce_link_writable() - the link was full and has room again: QPs that met it are ready. */
 void roce_link_writable(struct roce_engine *engine);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ipc/parking.h"
 #include "ipc/slots.h"
 #include "restrack/ledger.h"
 #include "runtime/private.h"
@@ -202,6 +203,14 @@ static int watch_interfaces(void)
 	return fd < 0 ? -1 : move_up(fd);
 }
 
+static int slot_socket(void *context, uint32_t slot)
+{
+	struct lane *lane = context;
+	int fd = ipc_parking_peek(lane->broker.parking, lane->broker.lock, slot);
+
+	return fd < 0 ? fd : move_up(fd);
+}
+
 static int start(struct lane **ret, const struct lane_events *events, char *why, size_t size)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
@@ -242,6 +251,8 @@ static int start(struct lane **ret, const struct lane_events *events, char *why,
 				.slot_shift = SLOT_SHIFT,
 				.segmentation = !segmentation || strcmp(segmentation, "0") != 0,
 				.interface_of = ports_interface_of,
+				.slot_socket = slot_socket,
+				.context = lane,
 			});
 	if (!err)
 		err = start_device(lane);

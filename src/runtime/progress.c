@@ -43,7 +43,12 @@ static uint8_t *reserve(void *context, const struct roce_flow *flow, uint32_t de
 {
 	struct lane *lane = context;
 
-	return link_reserve(lane->link, flow->route, destination_qpn, flow->traffic_class, length,
+	return link_reserve(lane->link, flow->route,
+			    &(struct link_packet){ .qpn = destination_qpn,
+						   .traffic_class = flow->traffic_class,
+						   .length = length,
+						   .paced = flow->paced,
+						   .now_ns = lane->device.now_ns },
 			    ipv4_id);
 }
 
@@ -116,10 +121,11 @@ void lane_finish(struct lane *lane)
 
 void lane_wake_thread(struct lane *lane)
 {
-	uint64_t one = 1;
+	uint64_t one = 1, due = deadlines_next(&lane->device.deadlines);
 
-	if (deadlines_next(&lane->device.deadlines) >= lane->thread_wakes_at &&
-	    (!link_pending(lane->link) || !lane->thread_wakes_at))
+	if (roce_engine_blocked(&lane->engine) && due > lane->device.now_ns + BLOCKED_NS)
+		due = lane->device.now_ns + BLOCKED_NS;
+	if (due >= lane->thread_wakes_at)
 		return;
 	lane->thread_wakes_at = 0;
 	if (write(lane->wake_fd, &one, sizeof(one)) < 0)

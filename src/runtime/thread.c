@@ -74,6 +74,9 @@ static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct poll
 		lane->thread_wakes_at = device->now_ns;
 	if (program_polls && !lane->waiters && lane->thread_wakes_at > device->now_ns + TICK_NS)
 		lane->thread_wakes_at = device->now_ns + TICK_NS;
+	if (roce_engine_blocked(&lane->engine) &&
+	    lane->thread_wakes_at > device->now_ns + BLOCKED_NS)
+		lane->thread_wakes_at = device->now_ns + BLOCKED_NS;
 	wait = until(lane->thread_wakes_at, device->now_ns);
 	fds[WAKE].fd = lane->wake_fd;
 	fds[BROKER].fd = lane->reconnecting ? -1 : lane->broker.fd;

@@ -47,6 +47,8 @@ if have ib_write_bw; then
 		pair "ib_${op}_lat over veth" 60 ib_${op}_lat -d net0 -F -n 500
 	done
 	pair "ib_atomic_bw over veth" 60 ib_atomic_bw -d net0 -F -n 300
+	pair "ib_write_bw UC over veth" 60 ib_write_bw -d net0 -F -c UC -n 300
+	pair "ib_send_bw UC over veth" 60 ib_send_bw -d net0 -F -c UC -n 300
 	pair "ib_send_bw UD over veth" 60 ib_send_bw -d net0 -F -c UD -s 1024 -n 300
 	[ -z "$six" ] || pair "ib_write_bw over veth, IPv6" 60 ib_write_bw -d net0 -F -x "$six" -n 500
 	[ -z "$six" ] || pair "ib_send_bw over fd77::1, IPv6 all the way" 60 ib_send_bw -d net0 -F -x "$six" -n 300

@@ -153,7 +153,10 @@ static uint8_t *reserve(struct traffic *t, const struct gid *gid, uint32_t qpn,
 	uint8_t *to;
 
 	assert_int_equal(link_resolve(near, gid, gid, qpn, &way), 0);
-	to = link_reserve(near, way, qpn, traffic_class, length, id);
+	to = link_reserve(near, way,
+			  &(struct link_packet){
+				  .qpn = qpn, .traffic_class = traffic_class, .length = length },
+			  id);
 	if (!to)
 		return NULL;
 	for (size_t i = 0; i < length; i++)
@@ -280,7 +283,8 @@ static void in_process(void **state)
 		assert_int_equal(t->out, t->in);
 		assert_false(link_pending(near));
 	}
-	while (link_reserve(near, way, QPN(NEAR), 0, MAX_PACKET, &id)) {
+	while (link_reserve(near, way,
+			    &(struct link_packet){ .qpn = QPN(NEAR), .length = MAX_PACKET }, &id)) {
 		link_commit(near);
 		full++;
 		assert_true(full < LOOP_SIZE / MAX_PACKET + 1);
@@ -320,7 +324,8 @@ static void refused(void **state)
 	*t = (struct traffic){ 0 };
 	assert_int_equal(link_resolve(near, &v4, &nowhere, QPN(FAR), &way), 0);
 	for (int i = 0; i < 3; i++) {
-		uint8_t *to = link_reserve(near, way, QPN(FAR), 0, 100, &id);
+		uint8_t *to = link_reserve(
+			near, way, &(struct link_packet){ .qpn = QPN(FAR), .length = 100 }, &id);
 
 		assert_non_null(to);
 		memset(to, 0, 100);
