@@ -39,7 +39,8 @@ struct roce_resource {
 	enum {
 		ROCE_RESOURCE_FREE,
 		ROCE_RESOURCE_READ,
-		ROCE_RESOURCE_ATOMIC
+		ROCE_RESOURCE_ATOMIC,
+		ROCE_RESOURCE_ATOMIC_WRITE
 	} kind;
 	bool active; /* responses are still to be sent */
 	bool replay; /* being answered again: its region is looked up by key (roce_recheck_mr) */

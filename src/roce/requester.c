@@ -96,7 +96,7 @@ void roce_requester_fail(struct roce_qp *qp, enum rvt_verdict verdict, uint64_t 
 bool roce_expects_response(const struct rvt_swqe *wqe)
 {
 	return wqe->opcode == RVT_WR_RDMA_READ || wqe->opcode == RVT_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == RVT_WR_ATOMIC_FETCH_AND_ADD;
+	       wqe->opcode == RVT_WR_ATOMIC_FETCH_AND_ADD || wqe->opcode == RVT_WR_ATOMIC_WRITE;
 }
 
 uint32_t roce_read_end(const struct roce_qp *qp, const struct rvt_swqe *wqe, uint32_t psn)
@@ -262,6 +262,13 @@ static void response_headers(const struct step *step, struct packet *headers)
 		headers->reth.length = step->length;
 		return;
 	}
+	if (wqe->opcode == RVT_WR_ATOMIC_WRITE) {
+		headers->opcode = OPCODE_RC_ATOMIC_WRITE;
+		headers->reth.va = wqe->rdma.remote_addr;
+		headers->reth.rkey = wqe->rdma.rkey;
+		headers->reth.length = wqe->length;
+		return;
+	}
 	headers->atomic.va = wqe->atomic.remote_addr;
 	headers->atomic.rkey = wqe->atomic.rkey;
 	if (wqe->opcode == RVT_WR_ATOMIC_CMP_AND_SWP) {
@@ -283,7 +290,8 @@ static enum rvt_verdict transmit(struct roce_qp *qp, const struct step *step, bo
 		.dest_qpn = qp->rvt.attr.dest_qp_num,
 		.psn = qp->requester.psn,
 	};
-	uint32_t length = step->response ? 0 : step->length;
+	bool carries = !step->response || step->wqe->opcode == RVT_WR_ATOMIC_WRITE;
+	uint32_t length = carries ? step->length : 0;
 	struct roce_outgoing out;
 
 	if (step->response)
@@ -349,6 +357,7 @@ static enum rvt_verdict startable(const struct roce_qp *qp, const struct rvt_swq
 	case RVT_WR_RDMA_READ:
 	case RVT_WR_ATOMIC_CMP_AND_SWP:
 	case RVT_WR_ATOMIC_FETCH_AND_ADD:
+	case RVT_WR_ATOMIC_WRITE:
 		if (qp->rvt.type != RVT_QPT_RC)
 			return RVT_CANNOT_SEND;
 		return qp->rvt.attr.max_rd_atomic ? RVT_OK : RVT_NO_RD_ATOMIC;

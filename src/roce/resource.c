@@ -161,6 +161,7 @@ struct roce_resource *roce_resource_find(struct roce_qp *qp, const struct packet
 {
 	struct roce_responder *r = &qp->responder;
 	bool read = packet->info->operation == OPERATION_READ_REQUEST;
+	bool write = packet->info->operation == OPERATION_ATOMIC_WRITE;
 
 	for (uint32_t i = 0; i < r->resource_count; i++) {
 		struct roce_resource *resource = &r->resources[i];
@@ -171,7 +172,10 @@ struct roce_resource *roce_resource_find(struct roce_qp *qp, const struct packet
 			continue;
 		if (read && resource->kind == ROCE_RESOURCE_READ && is_suffix(qp, resource, packet))
 			return resource;
-		if (!read && resource->kind == ROCE_RESOURCE_ATOMIC &&
+		if (write && resource->kind == ROCE_RESOURCE_ATOMIC_WRITE &&
+		    packet->reth.va == resource->va && packet->reth.rkey == resource->rkey)
+			return resource;
+		if (!read && !write && resource->kind == ROCE_RESOURCE_ATOMIC &&
 		    packet->atomic.va == resource->va && packet->atomic.rkey == resource->rkey)
 			return resource;
 	}
@@ -187,7 +191,7 @@ enum rvt_verdict roce_recheck_mr(struct roce_qp *qp, struct roce_resource *resou
 	if (!resource->length)
 		return RVT_OK;
 	verdict = rvt_qp_rkey_ok(&qp->rvt, resource->rkey, resource->va, resource->length,
-			      RVT_ACCESS_REMOTE_READ, &mr, &address);
+				 RVT_ACCESS_REMOTE_READ, &mr, &address);
 	if (verdict != RVT_OK)
 		return verdict;
 	/* The key is the same and the rights suffice, but it is not the registration that was read

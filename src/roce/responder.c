@@ -12,6 +12,7 @@
 #include "wire/psn.h"
 #include "wire/syndrome.h"
 
+#define STORE_TRIES  64
 #define UC_LATE_PSNS 4096 /* UC: so far behind, a packet is a late one and not a new beginning */
 
 /* A verdict with the values that it compared. */
@@ -74,6 +75,7 @@ static bool check_access(struct roce_qp *qp, const struct packet *packet, struct
 	case OPERATION_SEND:
 		break;
 	case OPERATION_WRITE:
+	case OPERATION_ATOMIC_WRITE:
 		needed = RVT_ACCESS_REMOTE_WRITE;
 		break;
 	case OPERATION_READ_REQUEST:
@@ -125,6 +127,9 @@ static bool check_length(struct roce_qp *qp, const struct packet *packet, struct
 	/* Something must be left for the LAST. */
 	if (write && !(flags & OPCODE_ENDS) && (uint64_t)offset + payload >= total)
 		return refused(refusal, RVT_PACKET_LENGTH, payload, total - offset);
+	if (packet->info->operation == OPERATION_ATOMIC_WRITE &&
+	    (payload != 8 || packet->reth.length != 8))
+		return refused(refusal, RVT_PACKET_LENGTH, payload, 8);
 	if (packet->info->operation == OPERATION_SEND &&
 	    (uint64_t)offset + payload > qp->rvt.receive.list.length)
 		return refused(refusal, RVT_RECV_TOO_SHORT, (uint64_t)offset + payload,
@@ -340,13 +345,59 @@ static bool execute_atomic(struct roce_qp *qp, const struct packet *packet, stru
 	return true;
 }
 
+/* Eight bytes at once, for all who look. */
+static int store(const struct rvt_memory_ops *memory, uint64_t address, uint64_t value)
+{
+	uint64_t expected, original = 0;
+
+	for (unsigned i = 0; i < STORE_TRIES; i++) {
+		expected = original;
+		if (memory->compare_swap(address, expected, value, &original))
+			return -1;
+		if (original == expected)
+			return 0;
+	}
+	/* Somebody writes there all the time: whoever looks cannot tell ours from theirs. */
+	return memory->write(address, &value, sizeof(value));
+}
+
+static bool execute_atomic_write(struct roce_qp *qp, const struct packet *packet,
+				 struct refusal *refusal)
+{
+	struct roce_resource *resource;
+	uint64_t address, value;
+	struct rvt_mr *mr;
+	int error;
+
+	if (packet->reth.va & 7)
+		return refused(refusal, RVT_ATOMIC_MISALIGNED, packet->reth.va, 0);
+	if (!check_rkey(qp, packet, RVT_ACCESS_REMOTE_WRITE, &mr, &address, refusal))
+		return false;
+	rvt_put_mr(mr);
+	if (address & 7)
+		return refused(refusal, RVT_ATOMIC_MISALIGNED, address, 0);
+	resource = roce_resource_claim(qp);
+	if (!resource)
+		return no_resource(qp, refusal);
+	memcpy(&value, packet->payload, sizeof(value));
+	error = store(qp->rvt.device->memory, address, value);
+	if (error)
+		return refused(refusal, RVT_REMOTE_MEMORY_FAULT, packet->reth.va, 8);
+	resource->kind = ROCE_RESOURCE_ATOMIC_WRITE;
+	resource->va = packet->reth.va;
+	resource->rkey = packet->reth.rkey;
+	accept_resource(qp, resource, 1);
+	return true;
+}
+
 /* Is there room to remember a READ or atomic? Before memory is looked at: this refusal wins. */
 static bool check_resource(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
 {
 	const struct roce_responder *r = &qp->responder;
 	const struct roce_resource *oldest;
 
-	if (packet->info->operation != OPERATION_READ_REQUEST && !is_atomic(packet))
+	if (packet->info->operation != OPERATION_READ_REQUEST &&
+	    packet->info->operation != OPERATION_ATOMIC_WRITE && !is_atomic(packet))
 		return true;
 	if (!r->resource_count)
 		return no_resource(qp, refusal);
@@ -380,6 +431,8 @@ static bool process(struct roce_qp *qp, const struct packet *packet, struct refu
 	case OPERATION_CMP_SWAP:
 	case OPERATION_FETCH_ADD:
 		return execute_atomic(qp, packet, refusal);
+	case OPERATION_ATOMIC_WRITE:
+		return execute_atomic_write(qp, packet, refusal);
 	default:
 		return execute_message(qp, packet, refusal);
 	}

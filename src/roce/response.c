@@ -168,6 +168,21 @@ static bool send_atomic(struct roce_qp *qp, struct roce_resource *resource)
 	return true;
 }
 
+/* An ATOMIC WRITE brings nothing back. */
+static bool send_written(struct roce_qp *qp, struct roce_resource *resource)
+{
+	struct roce_outgoing out;
+	struct packet headers;
+
+	response_headers(qp, &headers, OPCODE_RC_READ_RESPONSE_ONLY, resource->first_psn,
+			 SYNDROME_ACK);
+	if (roce_packet_start(qp->engine, &qp->flow, &headers, 0, &out))
+		return false;
+	roce_packet_finish(&out);
+	roce_resource_finish(qp, resource);
+	return true;
+}
+
 static bool send_response(struct roce_qp *qp, struct roce_resource *resource)
 {
 	/* A response acknowledges what was before it, but there are requesters that overlook it. */
@@ -180,6 +195,8 @@ static bool send_response(struct roce_qp *qp, struct roce_resource *resource)
 	}
 	if (resource->kind == ROCE_RESOURCE_ATOMIC)
 		return send_atomic(qp, resource);
+	if (resource->kind == ROCE_RESOURCE_ATOMIC_WRITE)
+		return send_written(qp, resource);
 	return send_read(qp, resource);
 }
 

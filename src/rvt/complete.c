@@ -19,6 +19,8 @@ static enum rvt_wc_opcode wc_opcode(enum rvt_opcode opcode)
 		return RVT_WC_COMP_SWAP;
 	case RVT_WR_ATOMIC_FETCH_AND_ADD:
 		return RVT_WC_FETCH_ADD;
+	case RVT_WR_ATOMIC_WRITE:
+		return RVT_WC_ATOMIC_WRITE;
 	case RVT_WR_BIND_MW:
 		return RVT_WC_BIND_MW;
 	case RVT_WR_LOCAL_INV:

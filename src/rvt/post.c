@@ -10,7 +10,7 @@
 #define UD (1u << RVT_QPT_UD)
 
 enum operation_flags {
-	ATOMIC = 1,  /* eight aligned bytes on both sides */
+	ATOMIC = 1,  /* eight bytes, aligned on the other side */
 	FETCHES = 2, /* answers are written to local memory; takes one of max_rd_atomic */
 	INLINE = 4,
 	LOCAL = 8, /* nothing is sent */
@@ -30,6 +30,7 @@ static const struct {
 	[RVT_WR_SEND_WITH_INV] = { RC, INLINE },
 	[RVT_WR_BIND_MW] = { RC | UC, LOCAL },
 	[RVT_WR_LOCAL_INV] = { RC | UC, LOCAL },
+	[RVT_WR_ATOMIC_WRITE] = { RC, ATOMIC | INLINE },
 };
 
 static unsigned flags_of(enum rvt_opcode opcode)
@@ -199,7 +200,8 @@ static void rvt_post_one_wr(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 		set_ud_wq_attr(wqe, wr);
 		if (wqe->length > qp->mtu)
 			set_verdict(wqe, RVT_SEND_TOO_LONG, wqe->length, qp->mtu);
-	} else if (flags_of(wr->opcode) & ATOMIC) {
+	} else if (wr->opcode == RVT_WR_ATOMIC_CMP_AND_SWP ||
+		   wr->opcode == RVT_WR_ATOMIC_FETCH_AND_ADD) {
 		wqe->atomic.remote_addr = wr->remote_addr;
 		wqe->atomic.rkey = wr->rkey;
 		wqe->atomic.compare_add = wr->compare_add;

@@ -195,6 +195,7 @@ int verbs_query_device_ex(struct ibv_context *context,
 	all.completion_timestamp_mask = UINT64_MAX;
 	all.hca_core_clock = 1000000;
 	all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
+	all.device_cap_flags_ex |= UINT64_C(1) << 40; /* ATOMIC_WRITE, of newer headers */
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 	memset(attr, 0, size);
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));

@@ -143,6 +143,15 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 		wr->compare_add = add;
 }
 
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
+
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t address,
+			    const void *value)
+{
+	if (append_rdma(ex, RVT_WR_ATOMIC_WRITE, rkey, address))
+		wr_set_inline_data(ex, (void *)(uintptr_t)value, 8);
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
 	struct rvt_send_wr *wr = append(ex, RVT_WR_LOCAL_INV);
@@ -339,6 +348,7 @@ void verbs_qp_extend(struct verbs_qp *qp)
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_atomic_write = wr_atomic_write;
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;

@@ -307,6 +307,69 @@ static void atomics(void **state)
 	completion(3, RVT_WC_SUCCESS);
 }
 
+static void atomic_writes(void **state)
+{
+	const struct packet *packet;
+
+	(void)state;
+	post(RVT_WR_ATOMIC_WRITE, 8, 1);
+	packet = next(OPCODE_RC_ATOMIC_WRITE, at(0), 8);
+	assert_true(packet->ack_req);
+	assert_int_equal(packet->reth.va, 0x10000);
+	assert_int_equal(packet->reth.rkey, 0x777);
+	assert_int_equal(packet->reth.length, 8);
+	assert_memory_equal(packet->payload, w.memory, 8);
+	ack(at(0)); /* is no answer to it */
+	no_completion();
+	next(OPCODE_RC_ATOMIC_WRITE, at(0), 8);
+	read_data(OPCODE_RC_READ_RESPONSE_ONLY, at(0), 0, 0);
+	completion(1, RVT_WC_SUCCESS);
+	post(RVT_WR_ATOMIC_WRITE, 8, 2);
+	next(OPCODE_RC_ATOMIC_WRITE, at(1), 8);
+	read_data(OPCODE_RC_READ_RESPONSE_ONLY, at(1), 1, 8);
+	completion(2, RVT_WC_BAD_RESP_ERR);
+}
+
+static void write_word(uint32_t psn, uint64_t offset, uint8_t fill, uint32_t length)
+{
+	struct packet packet = { .opcode = OPCODE_RC_ATOMIC_WRITE, .psn = psn, .ack_req = true };
+	uint8_t word[16];
+
+	memset(word, fill, sizeof(word));
+	packet.reth.va = (uintptr_t)w.memory + offset;
+	packet.reth.rkey = w.mr->key;
+	packet.reth.length = length;
+	deliver(&packet, word, length);
+}
+
+static void atomic_writes_of_the_peer(void **state)
+{
+	struct rvt_qp_attr attr = { .qp_access_flags = RVT_ACCESS_REMOTE_WRITE };
+
+	(void)state;
+	modify(&attr, RVT_QPS_RTS, RVT_QP_ACCESS_FLAGS);
+	write_word(100, 8, 0x11, 8);
+	next(OPCODE_RC_READ_RESPONSE_ONLY, 100, 0);
+	for (unsigned i = 8; i < 16; i++)
+		assert_int_equal(w.memory[i], 0x11);
+	/* Asked again: answered again, and not done again. */
+	w.memory[8] = 0x22;
+	write_word(100, 8, 0x11, 8);
+	next(OPCODE_RC_READ_RESPONSE_ONLY, 100, 0);
+	assert_int_equal(w.memory[8], 0x22);
+	write_word(101, 12, 0x33, 8);
+	assert_int_equal(next(OPCODE_RC_ACKNOWLEDGE, 101, 0)->aeth.syndrome,
+			 SYNDROME_NAK_INVALID_REQUEST);
+	assert_int_equal(w.qp->state, RVT_QPS_ERR);
+	assert_int_equal(w.memory[16], (uint8_t)(16 * 31));
+	assert_int_equal(rvt_destroy_qp(w.qp), 0);
+	connect_qp(RVT_QPT_RC, 2);
+	modify(&attr, RVT_QPS_RTS, RVT_QP_ACCESS_FLAGS);
+	write_word(100, 16, 0x44, 4);
+	assert_int_equal(next(OPCODE_RC_ACKNOWLEDGE, 100, 0)->aeth.syndrome,
+			 SYNDROME_NAK_INVALID_REQUEST);
+}
+
 static void fence_waits(void **state)
 {
 	(void)state;
@@ -504,6 +567,8 @@ int main(void)
 		TEST(bad_read_answers),
 		TEST(wrong_kind_of_answer),
 		TEST(atomics),
+		TEST(atomic_writes),
+		TEST(atomic_writes_of_the_peer),
 		TEST(fence_waits),
 		TEST(fatal_naks),
 		TEST(local_errors_in_turn),
