@@ -83,9 +83,9 @@ struct rvt_observer {
 };
 
 struct rvt_limits {
-	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_mw, max_pd, max_srq,
-		max_srq_wr, max_srq_sge, max_ah, max_inline, max_rd_atomic, max_dest_rd_atomic,
-		max_mcast_grp;
+	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_mw, max_pd,
+		max_srq, max_srq_wr, max_srq_sge, max_ah, max_inline, max_rd_atomic,
+		max_dest_rd_atomic, max_mcast_grp;
 	uint64_t max_mr_size;
 };
 extern const struct rvt_limits rvt_limits;
