@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "rvt/mw.h"
 #include "sim.h"
 
 #define DEPTH	 8u
@@ -66,6 +67,7 @@ struct side {
 	uint64_t iova[AREAS];
 	uint64_t word, model; /* for the peer's compare and swap; what it should be at post */
 	struct rvt_mr *word_mr;
+	struct rvt_mw *mw; /* bound to it now and then */
 	uint32_t posted, completed, quota;
 	struct request requests[DEPTH];
 	struct message messages[MESSAGES]; /* from the peer */
@@ -151,6 +153,8 @@ static enum rvt_opcode random_opcode(void)
 		RVT_WR_RDMA_READ,
 		RVT_WR_ATOMIC_FETCH_AND_ADD,
 		RVT_WR_ATOMIC_CMP_AND_SWP,
+		RVT_WR_ATOMIC_WRITE,
+		RVT_WR_BIND_MW,
 	};
 
 	return opcodes[sim_random(sizeof(opcodes) / sizeof(opcodes[0]))];
@@ -235,6 +239,28 @@ static void post_send(struct side *side)
 		wr.rkey = peer->key[TARGET];
 		break;
 	}
+	case RVT_WR_ATOMIC_WRITE: {
+		uint8_t *at;
+
+		request->length = 8;
+		request->shift &= ~7u;
+		at = slot(peer, TARGET, side->posted) + request->shift;
+		memset(at, MARK, request->length + GUARD);
+		wr.remote_addr = remote_address(peer, TARGET, at);
+		wr.rkey = peer->key[TARGET];
+		break;
+	}
+	case RVT_WR_BIND_MW:
+		request->length = 0;
+		wr.bind = (struct rvt_bind){
+			.mw = side->mw,
+			.region = side->word_mr,
+			.address = side->word_mr->iova,
+			.length = sim_random(9),
+			.access = RVT_ACCESS_REMOTE_READ,
+			.key = (side->mw->mr.key & ~0xffu) | sim_random(256),
+		};
+		break;
 	case RVT_WR_RDMA_READ: {
 		uint8_t *at = slot(peer, SOURCE, side->posted) + request->shift;
 
@@ -292,6 +318,7 @@ static void verify(struct side *side, uint32_t sequence)
 	switch (request->opcode) {
 	case RVT_WR_RDMA_WRITE:
 	case RVT_WR_RDMA_WRITE_WITH_IMM:
+	case RVT_WR_ATOMIC_WRITE:
 		at = slot(peer, TARGET, sequence) + request->shift;
 		SIM_CHECK(sim_same(at, request->length, request->seed),
 			  "WRITE %u of %u bytes came out wrong", sequence, request->length);
@@ -546,8 +573,10 @@ static void side_begin(struct side *side, struct sim_host *host, uint8_t **memor
 		*memory += DEPTH * SLOT;
 		reg_area(side, i);
 	}
-	side->word_mr = sim_reg(host, &side->word, 8, (uintptr_t)&side->word,
-				RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC);
+	side->word_mr =
+		sim_reg(host, &side->word, 8, (uintptr_t)&side->word,
+			RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND);
+	SIM_CHECK(!rvt_alloc_mw(host->pd, RVT_MW_TYPE_1, &side->mw), "mw");
 	SIM_CHECK(!rvt_create_cq(host->context, 2 * DEPTH, &side->send_cq), "cq");
 	SIM_CHECK(!rvt_create_cq(host->context, 2 * RECEIVES, &side->recv_cq), "cq");
 	if (w.srq) {
@@ -642,6 +671,7 @@ static void world_end(void)
 		SIM_CHECK(!rvt_destroy_cq(side->recv_cq), "destroy_cq");
 		for (unsigned area = 0; area < AREAS; area++)
 			put_mr(side->mr[area]);
+		SIM_CHECK(!rvt_dealloc_mw(side->mw), "dealloc_mw");
 		put_mr(side->word_mr);
 		if (!w.srq)
 			put_mr(side->own.mr);
