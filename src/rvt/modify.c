@@ -11,9 +11,11 @@
   RVT_QP_RETRY_CNT | RVT_QP_RNR_RETRY | RVT_QP_RQ_PSN | RVT_QP_MAX_QP_RD_ATOMIC |                \
   RVT_QP_ALT_PATH | RVT_QP_MIN_RNR_TIMER | RVT_QP_SQ_PSN | RVT_QP_MAX_DEST_RD_ATOMIC |           \
   RVT_QP_PATH_MIG_STATE | RVT_QP_CAP | RVT_QP_DEST_QPN | RVT_QP_RATE_LIMIT)
-#define KNOWN_ACCESS                                                          \
- (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ | \
-  RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_OPTIONAL_RANGE)
+/* With what means nothing to a QP: programs give the flags of their regions. */
+#define KNOWN_ACCESS                                                                             \
+ (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ |                    \
+  RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_ZERO_BASED | RVT_ACCESS_ON_DEMAND | \
+  RVT_ACCESS_HUGETLB | RVT_ACCESS_OPTIONAL_RANGE)
 
 static int refuse(struct rvt_qp *qp, enum rvt_verdict verdict, uint64_t value1, uint64_t value2)
 {

@@ -4,15 +4,14 @@
 
 #include <errno.h>
 
-#define KNOWN_ACCESS                                                          \
- (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ | \
-  RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_ZERO_BASED | RVT_ACCESS_HUGETLB)
+#define KNOWN_ACCESS                                                                             \
+ (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ |                    \
+  RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_ZERO_BASED | RVT_ACCESS_ON_DEMAND | \
+  RVT_ACCESS_HUGETLB)
 
 static int check_access(struct rvt_device *device, uint32_t *access)
 {
 	*access &= ~(uint32_t)RVT_ACCESS_OPTIONAL_RANGE;
-	if (*access & RVT_ACCESS_ON_DEMAND)
-		return rvt_refuse(device, RVT_NOT_SUPPORTED, NULL, *access, 0);
 	if (*access & ~(uint32_t)KNOWN_ACCESS)
 		return rvt_refuse(device, RVT_BAD_ACCESS_FLAGS, NULL, *access, 0);
 	if (*access & (RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_ATOMIC) &&
@@ -26,10 +25,15 @@ static int check_range(struct rvt_device *device, uint64_t address, uint64_t len
 {
 	uint64_t end;
 
+	/* Everything that the process has, now or later. */
+	if (access & RVT_ACCESS_ON_DEMAND && !address && !iova && length == UINT64_MAX)
+		return 0;
 	if (length > rvt_limits.max_mr_size || __builtin_add_overflow(address, length, &end) ||
 	    __builtin_add_overflow(iova, length, &end))
 		return rvt_refuse(device, RVT_BAD_ARGUMENT, NULL, length, rvt_limits.max_mr_size);
-	if (length && device->memory->probe(address, length, access & RVT_ACCESS_LOCAL_WRITE))
+	/* On demand: what is not there when it is used fails then. */
+	if (length && !(access & RVT_ACCESS_ON_DEMAND) &&
+	    device->memory->probe(address, length, access & RVT_ACCESS_LOCAL_WRITE))
 		return rvt_refuse(device, RVT_MAPPING, NULL, address, length);
 	return 0;
 }

@@ -39,7 +39,8 @@ struct rvt_mr {
 /**
  * rvt_reg_mr() - register @length bytes at @address, called @iova by SGEs and peers.
  * ibv_reg_mr(3). -EINVAL bad flags or a range that wraps, -EFAULT not mapped so, -ENOMEM. Length 0
- * is allowed.
+ * is allowed. Memory is touched where it lies, so ON_DEMAND only leaves out the look whether it is
+ * mapped; with it all of UINT64_MAX bytes at 0 are one region.
  */
 int rvt_reg_mr(struct rvt_pd *pd, uint64_t address, uint64_t length, uint64_t iova, uint32_t access,
 	       struct rvt_mr **ret) MUST_USE;

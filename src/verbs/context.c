@@ -176,6 +176,8 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	return 0;
 }
 
+#define ODP_UD (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV)
+
 int verbs_query_device_ex(struct ibv_context *context,
 			  const struct ibv_query_device_ex_input *input,
 			  struct ibv_device_attr_ex *attr, size_t size)
@@ -196,6 +198,11 @@ int verbs_query_device_ex(struct ibv_context *context,
 	all.hca_core_clock = 1000000;
 	all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
 	all.device_cap_flags_ex |= UINT64_C(1) << 40; /* ATOMIC_WRITE, of newer headers */
+	all.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	all.odp_caps.per_transport_caps.rc_odp_caps =
+		ODP_UD | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+	all.odp_caps.per_transport_caps.uc_odp_caps = ODP_UD | IBV_ODP_SUPPORT_WRITE;
+	all.odp_caps.per_transport_caps.ud_odp_caps = ODP_UD;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 	memset(attr, 0, size);
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));

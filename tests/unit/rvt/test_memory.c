@@ -36,8 +36,8 @@ static void test_access_flags(void **state)
 		{ RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_REMOTE_READ, RVT_BAD_ACCESS_FLAGS },
 		{ RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE, RVT_OK },
 		{ RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC, RVT_OK },
-		{ RVT_ACCESS_ON_DEMAND, RVT_NOT_SUPPORTED },
-		{ RVT_ACCESS_ON_DEMAND | RVT_ACCESS_LOCAL_WRITE, RVT_NOT_SUPPORTED },
+		{ RVT_ACCESS_ON_DEMAND, RVT_OK },
+		{ RVT_ACCESS_ON_DEMAND | RVT_ACCESS_LOCAL_WRITE, RVT_OK },
 		{ 1u << 8, RVT_BAD_ACCESS_FLAGS },
 		{ 1u << 9, RVT_BAD_ACCESS_FLAGS },
 		{ 1u << 19, RVT_BAD_ACCESS_FLAGS },
@@ -61,7 +61,9 @@ static void test_access_flags(void **state)
 		assert_int_equal(err, 0);
 		assert_int_equal(mr->access,
 				 cases[i].access & ~(uint32_t)RVT_ACCESS_OPTIONAL_RANGE);
-		assert_int_equal(w.probe_write, (cases[i].access & RVT_ACCESS_LOCAL_WRITE) != 0);
+		if (!(cases[i].access & RVT_ACCESS_ON_DEMAND))
+			assert_int_equal(w.probe_write,
+					 (cases[i].access & RVT_ACCESS_LOCAL_WRITE) != 0);
 		assert_int_equal(rvt_dereg_mr(mr), 0);
 	}
 	assert_int_equal(w.pd->users, 0);
@@ -85,6 +87,14 @@ static void test_ranges(void **state)
 	assert_int_equal(reg(at(0), 0, 0, &mr), 0);
 	assert_int_equal(w.probes, 1);
 	assert_int_equal(rvt_dereg_mr(mr), 0);
+	/* On demand, nothing needs to be there yet, and everything can be named. */
+	assert_int_equal(reg(at(0), 12, RVT_ACCESS_ON_DEMAND, &mr), 0);
+	assert_int_equal(rvt_dereg_mr(mr), 0);
+	assert_int_equal(reg(0, UINT64_MAX, RVT_ACCESS_ON_DEMAND, &mr), 0);
+	assert_true(rvt_mr_inside(mr, at(0), 12) && rvt_mr_inside(mr, 0, UINT64_MAX));
+	assert_int_equal(rvt_dereg_mr(mr), 0);
+	world_refused(reg(1, UINT64_MAX, RVT_ACCESS_ON_DEMAND, &mr), RVT_BAD_ARGUMENT);
+	assert_int_equal(w.probes, 1);
 	w.probe_fails = false;
 	/* Up to the last byte but one: the end itself can be named. */
 	assert_int_equal(reg(UINT64_MAX - 12, 12, 0, &mr), 0);
@@ -377,6 +387,69 @@ static void test_null_region(void **state)
 	assert_int_equal(rvt_dereg_mr(mr), 0);
 }
 
+static enum rvt_verdict bind(struct rvt_qp *qp, struct rvt_mw *mw, struct rvt_mr *region,
+			     unsigned offset, uint64_t length, uint32_t access, uint32_t key)
+{
+	struct rvt_swqe wqe = { .opcode = RVT_WR_BIND_MW,
+				.bind = { mw, region, at(offset), length, access, key } };
+
+	return rvt_execute_local(qp, &wqe);
+}
+
+/* What a window does to its region, and that it is one for peers only. */
+static void test_windows(void **state)
+{
+	struct rvt_mr *region = world_region(buffer, 100, WRITE_ALL | RVT_ACCESS_MW_BIND);
+	struct rvt_mr *plain = world_region(buffer, 100, WRITE_ALL), *mr;
+	struct rvt_cq *cq;
+	struct rvt_qp *qp;
+	struct rvt_mw *mw;
+	uint64_t real;
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(rvt_create_cq(w.context, 16, &cq), 0);
+	qp = world_qp(cq, NULL);
+	world_refused(rvt_alloc_mw(w.pd, (enum rvt_mw_type)0, &mw), RVT_BAD_ARGUMENT);
+	world_refused(rvt_alloc_mw(w.pd, (enum rvt_mw_type)3, &mw), RVT_BAD_ARGUMENT);
+	assert_int_equal(rvt_alloc_mw(w.pd, RVT_MW_TYPE_2, &mw), 0);
+	key = mw->mr.key;
+	assert_true(mw->mr.res.id >= RVT_FIRST_MW);
+	assert_null(rvt_find_mr(&w.device, key));
+
+	assert_int_equal(bind(qp, mw, plain, 10, 20, RVT_ACCESS_REMOTE_READ, key),
+			 RVT_BIND_REFUSED);
+	assert_int_equal(bind(qp, mw, region, 90, 20, RVT_ACCESS_REMOTE_READ, key),
+			 RVT_BIND_REFUSED);
+	assert_int_equal(bind(qp, mw, region, 10, 20, RVT_ACCESS_REMOTE_READ, key), RVT_OK);
+	assert_int_equal(rkey(w.pd, key, at(10), 20, RVT_ACCESS_REMOTE_READ, &real), RVT_OK);
+	assert_int_equal(real, at(10));
+	assert_int_equal(rkey(w.pd, key, at(9), 20, RVT_ACCESS_REMOTE_READ, &real), RVT_RKEY_RANGE);
+	assert_int_equal(rkey(w.pd, key, at(10), 20, RVT_ACCESS_REMOTE_WRITE, &real),
+			 RVT_RKEY_ACCESS);
+	assert_int_equal(lkey(w.pd, key, at(10), 20, false, &real), RVT_LKEY_UNKNOWN);
+	world_refused(rvt_dereg_mr(region), RVT_IN_USE);
+	world_refused(rvt_rereg_mr(region, RVT_REREG_ACCESS, NULL, 0, 0, 0), RVT_IN_USE);
+
+	/* An access in progress sees the window end. */
+	assert_int_equal(rvt_rkey_ok(w.pd, key, at(10), 20, RVT_ACCESS_REMOTE_READ, &mr, &real),
+			 RVT_OK);
+	assert_true(rvt_invalidate_window(qp, key));
+	assert_false(mr->valid);
+	rvt_put_mr(mr);
+	assert_false(rvt_invalidate_window(qp, key));
+	assert_false(rvt_invalidate_window(qp, plain->key));
+	assert_int_equal(rkey(w.pd, key, at(10), 20, RVT_ACCESS_REMOTE_READ, &real),
+			 RVT_RKEY_UNKNOWN);
+	/* Bound again, and left with its QP. */
+	assert_int_equal(bind(qp, mw, region, 0, 100, RVT_ACCESS_REMOTE_WRITE, key), RVT_OK);
+	assert_int_equal(rvt_destroy_qp(qp), 0);
+	assert_int_equal(rkey(w.pd, key, at(0), 1, RVT_ACCESS_REMOTE_WRITE, &real),
+			 RVT_RKEY_UNKNOWN);
+	assert_int_equal(rvt_dereg_mr(region), 0);
+	assert_int_equal(rvt_dealloc_mw(mw), 0);
+}
+
 static void test_sge_list(void **state)
 {
 	struct rvt_mr *a = world_region(buffer, 100, RVT_ACCESS_LOCAL_WRITE);
@@ -580,6 +653,20 @@ static int fail_null(void **object)
 	return err;
 }
 
+static int fail_window(void **object)
+{
+	struct rvt_mw *mw;
+	int err = rvt_alloc_mw(w.pd, RVT_MW_TYPE_1, &mw);
+
+	*object = err ? NULL : mw;
+	return err;
+}
+
+static void fail_dealloc(void *object)
+{
+	assert_int_equal(rvt_dealloc_mw(object), 0);
+}
+
 static void fail_dereg(void *object)
 {
 	assert_int_equal(rvt_dereg_mr(object), 0);
@@ -590,6 +677,7 @@ static void test_allocations(void **state)
 	(void)state;
 	world_fail_allocations(fail_reg, fail_dereg);
 	world_fail_allocations(fail_null, fail_dereg);
+	world_fail_allocations(fail_window, fail_dealloc);
 	assert_true(list_empty(&w.device.mr_list));
 }
 
@@ -597,14 +685,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
 	const struct CMUnitTest tests[] = {
-		TEST(test_access_flags),   TEST(test_ranges),
-		TEST(test_keys),	   TEST(test_key_space_exhausted),
-		TEST(test_range_edges),	   TEST(test_check_order),
-		TEST(test_zero_based),	   TEST(test_ledger),
-		TEST(test_rereg),	   TEST(test_null_region),
-		TEST(test_sge_list),	   TEST(test_message_length),
-		TEST(test_gone),	   TEST(test_fault),
-		TEST(test_copy_by_chance), TEST(test_allocations),
+		TEST(test_access_flags),	TEST(test_ranges),	TEST(test_keys),
+		TEST(test_key_space_exhausted), TEST(test_range_edges), TEST(test_check_order),
+		TEST(test_zero_based),		TEST(test_ledger),	TEST(test_rereg),
+		TEST(test_null_region),		TEST(test_windows),	TEST(test_sge_list),
+		TEST(test_message_length),	TEST(test_gone),	TEST(test_fault),
+		TEST(test_copy_by_chance),	TEST(test_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

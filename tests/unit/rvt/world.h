@@ -18,7 +18,7 @@
 #include "restrack/ledger.h"
 #include "rvt/cq.h"
 #include "rvt/device.h"
-#include "rvt/mr.h"
+#include "rvt/mw.h"
 #include "rvt/qp.h"
 #include "rvt/sge.h"
 #include "rvt/srq.h"
