@@ -14,6 +14,7 @@ enum restrack_pd_attribute {
 	RESTRACK_PD_USERS, /* MRs, QPs, SRQs, AHs */
 };
 
+/* Of memory windows too; they have no lkey. */
 enum restrack_mr_attribute {
 	RESTRACK_MR_RKEY,
 	RESTRACK_MR_LKEY,
