@@ -237,6 +237,7 @@ static void test_ah_outlives(void **state)
 	assert_int_equal(rvt_destroy_ah(ah), 0);
 	assert_int_equal(rvt_dealloc_pd(w.pd), 0);
 	w.pd = NULL;
+	assert_null(ah->pd);
 	assert_true(gid_equal(&ah->attr.dgid, &attr.dgid));
 	assert_true(world_record(RESTRACK_AH, id, &record));
 	assert_int_equal(record.state, LEDGER_DELETING);
@@ -282,14 +283,17 @@ static void test_ledger_context(void **state)
 }
 
 /* One of each in @w.context, tied together in every way. */
-static void furnish(uint8_t *memory)
+static void furnish(uint8_t *memory, struct rvt_mr **ret)
 {
 	struct rvt_ah_attr ah_attr = to_ipv4();
 	uint32_t max_wr = 4, max_sge = 2;
+	struct rvt_swqe bind = { .opcode = RVT_WR_BIND_MW };
 	struct rvt_srq *srq;
 	struct rvt_cq *cq;
 	struct rvt_ah *ah;
+	struct rvt_mw *mw;
 	struct rvt_qp *qp;
+	struct rvt_mr *window_mr;
 	struct rvt_mr *mr = world_region(memory, 64, RVT_ACCESS_LOCAL_WRITE);
 	struct rvt_sge sge = { (uintptr_t)memory, 64, mr->key };
 	struct rvt_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
@@ -302,27 +306,35 @@ static void furnish(uint8_t *memory)
 	assert_int_equal(rvt_post_srq_recv(srq, &wr), 0);
 	assert_int_equal(rvt_get_rwqe(qp), RVT_OK);
 	assert_int_equal(mr->references, 2);
+	/* And so does a window. */
+	window_mr = world_region(memory, 64, RVT_ACCESS_MW_BIND);
+	assert_int_equal(rvt_alloc_mw(w.pd, RVT_MW_TYPE_1, &mw), 0);
+	bind.bind = (struct rvt_bind){ mw, window_mr, (uintptr_t)memory, 64, 0, mw->mr.key };
+	assert_int_equal(rvt_execute_local(qp, &bind), RVT_OK);
+	assert_int_equal(window_mr->references, 2);
+	*ret = mr;
 }
 
 static void test_context_close(void **state)
 {
 	static uint8_t memory[64];
 	static const enum restrack_type types[] = { RESTRACK_PD, RESTRACK_CQ,  RESTRACK_QP,
-						    RESTRACK_MR, RESTRACK_SRQ, RESTRACK_AH,
+						    RESTRACK_MW, RESTRACK_SRQ, RESTRACK_AH,
 						    RESTRACK_CTX };
 	struct rvt_context *first = w.context;
+	struct rvt_mr *mr;
 	long before;
 
 	(void)state;
-	furnish(memory);
+	furnish(memory, &mr);
 	/* Tables are warm now, so what is left can be counted. */
 	assert_int_equal(rvt_context_open(&w.device, &w.port, &w.context), 0);
 	before = w.allocations;
 	assert_int_equal(rvt_alloc_pd(w.context, &w.pd), 0);
-	furnish(memory);
-	furnish(memory);
+	furnish(memory, &mr);
+	furnish(memory, &mr);
 	/* A region that is gone for the program and held by a message. */
-	assert_int_equal(rvt_dereg_mr(list_entry(w.device.mr_list.prev, struct rvt_mr, node)), 0);
+	assert_int_equal(rvt_dereg_mr(mr), 0);
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		assert_in_range(restrack_count(&w.restrack, types[i], &w.context->res), 1, 2);
 	rvt_context_close(w.context);
@@ -332,10 +344,12 @@ static void test_context_close(void **state)
 	assert_int_equal(w.allocations, before - 1);
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		assert_int_equal(restrack_count(&w.restrack, types[i], NULL), 1);
+	assert_int_equal(restrack_count(&w.restrack, RESTRACK_MR, NULL), 2);
 	assert_int_equal(w.qp_inits, 3);
 	assert_int_equal(w.qp_deinits, 2);
 	assert_true(w.qp_stops >= 2);
 	rvt_context_close(first);
+	assert_true(list_empty(&w.device.mr_list));
 	assert_int_equal(w.qp_deinits, 3);
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		assert_int_equal(restrack_count(&w.restrack, types[i], NULL), 0);
@@ -345,10 +359,11 @@ static void test_deinit_counts(void **state)
 {
 	static uint8_t memory[64];
 	struct rvt_device_config config = world_config();
+	struct rvt_mr *mr;
 
 	(void)state;
-	furnish(memory);
-	furnish(memory);
+	furnish(memory, &mr);
+	furnish(memory, &mr);
 	/* Two QPs and one context; what is in the context goes with it. */
 	assert_int_equal(rvt_device_deinit(&w.device), 3);
 	for (int type = 0; type < RESTRACK_TYPES; type++)

@@ -514,7 +514,11 @@ static void test_message_length(void **state)
 	sges[2].length = 1;
 	assert_int_equal(rvt_sge_list_set(&list, w.pd, sges, 3, false, &bad), RVT_SEND_TOO_LONG);
 	assert_int_equal(bad, 2);
-	/* 2^32 + 2^31 bytes: the sum must not wrap to something small. */
+	/* The second one takes the sum exactly to 2^32. */
+	sges[0].length = sges[1].length = 1u << 31;
+	assert_int_equal(rvt_sge_list_set(&list, w.pd, sges, 2, false, &bad), RVT_SEND_TOO_LONG);
+	assert_int_equal(bad, 1);
+	/* Far beyond: the sum must not wrap to something small. */
 	for (unsigned i = 0; i < 4; i++)
 		sges[i].length = UINT32_MAX;
 	assert_int_equal(rvt_sge_list_set(&list, w.pd, sges, 4, false, &bad), RVT_SEND_TOO_LONG);
