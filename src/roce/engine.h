@@ -19,7 +19,8 @@ struct roce_flow {
 	struct gid source, destination;
 	uint32_t flow_label;
 	uint8_t traffic_class, hop_limit;
-	bool paced; /* no acknowledgements slow us down: the link may, by giving no room for a while */
+	bool paced; /* no acknowledgements slow us down: the link may, by giving no room for a while
+		     */
 	/* The link's part: */
 	uint16_t source_port; /* UDP, as the peer will see it: goes into the ICRC */
 	bool trusted;	      /* never leaves this process: no ICRC is computed or checked */

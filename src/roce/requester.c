@@ -348,7 +348,6 @@ static enum rvt_verdict startable(const struct roce_qp *qp, const struct rvt_swq
 	case RVT_WR_SEND_WITH_IMM:
 	case RVT_WR_RDMA_WRITE:
 	case RVT_WR_RDMA_WRITE_WITH_IMM:
-		return RVT_OK;
 	case RVT_WR_BIND_MW:
 	case RVT_WR_LOCAL_INV:
 		return RVT_OK;
