@@ -26,7 +26,7 @@ else
 	watcher=$!
 	started=$watcher
 	waited=0
-	while ! grep -q ready "$work/events" && [ $waited -lt 50 ]; do
+	while ! grep -q ready "$work/events" 2>/dev/null && [ $waited -lt 50 ]; do
 		waited=$((waited + 1))
 		sleep 0.1
 	done
