@@ -63,6 +63,9 @@ int link_resolve(struct link *link, const struct gid *source, const struct gid *
 		 uint32_t qpn, struct link_way **ret) MUST_USE;
 /** link_way_port() - the UDP source port that the peer will see. */
 uint16_t link_way_port(const struct link_way *way);
+/** link_way_unread() - the receiver has not read all that lies in its socket. False for one that is
+ * not on this host. One system call. */
+bool link_way_unread(const struct link_way *way);
 /** link_way_local() - it ends in this process. */
 bool link_way_local(const struct link_way *way);
 

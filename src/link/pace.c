@@ -14,15 +14,23 @@
 #define BURST	   (128 * 1024)		  /* to receivers that we cannot see: at once, */
 #define RATE	   (200 * 1000 * 1000ull) /* and then so many bytes a second */
 
-/* Is less than half of the receiver's buffer in use? */
-static bool receiver_has_room(int fd)
+struct fill {
+	uint32_t used, size; /* of a receiver's buffer */
+};
+
+static struct fill receiver_fill(int fd)
 {
 	uint32_t info[SK_MEMINFO_VARS] = { 0 };
 	socklen_t length = sizeof(info);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &length))
-		return true;
-	return info[SK_MEMINFO_RMEM_ALLOC] < info[SK_MEMINFO_RCVBUF] / 2;
+		return (struct fill){ 0, UINT32_MAX };
+	return (struct fill){ info[SK_MEMINFO_RMEM_ALLOC], info[SK_MEMINFO_RCVBUF] };
+}
+
+bool link_way_unread(const struct link_way *way)
+{
+	return way->receiver >= 0 && receiver_fill(way->receiver).used;
 }
 
 static bool rate_allows(struct link_way *way, size_t length, uint64_t now_ns)
@@ -46,7 +54,9 @@ bool pace_allows(struct link_way *way, size_t length, uint64_t now_ns)
 	if (way->receiver < 0)
 		return rate_allows(way, length, now_ns);
 	if (way->unchecked + length > LOOK_EVERY) {
-		if (!receiver_has_room(way->receiver))
+		struct fill fill = receiver_fill(way->receiver);
+
+		if (fill.used >= fill.size / 2)
 			return false;
 		way->unchecked = 0;
 	}

@@ -123,6 +123,9 @@ static bool retry(struct roce_qp *qp, uint32_t psn)
 		return false;
 	}
 	r->retries_left--;
+	/* Lost twice in a row: what is sent all at once may be why. */
+	if (r->rewound)
+		r->probing = true;
 	r->rewound = true;
 	roce_peer_lost(qp);
 	rewind_to_una(qp);
@@ -355,8 +358,10 @@ void roce_completer_timeout(struct roce_qp *qp)
 {
 	struct roce_requester *r = &qp->requester;
 	struct rvt_device *device = qp->rvt.device;
+	const struct roce_transmit_ops *transmit = qp->engine->transmit;
 	uint64_t timeout = roce_timeout_ns(qp);
 	uint64_t due = r->progress_ns + timeout;
+	bool behind;
 
 	if (!alive(qp) || !timeout || r->waiting_rnr || r->una == r->max_psn)
 		return;
@@ -372,12 +377,14 @@ void roce_completer_timeout(struct roce_qp *qp)
 		return;
 	}
 	rvt_count(device, RVT_COUNT_timeouts);
-	if (!r->retries_left) {
+	behind = transmit->unread && transmit->unread(qp->engine->link, &qp->flow);
+	if (!r->retries_left && !behind) {
 		rvt_count(device, RVT_COUNT_retry_exceeded_err);
 		roce_requester_fail(qp, RVT_TIMEOUT, qp->rvt.attr.retry_cnt, qp->rvt.attr.timeout);
 		return;
 	}
-	r->retries_left--;
+	if (!behind)
+		r->retries_left--;
 	r->implied_nak = false;
 	r->rewound = false;
 	r->probing = true;

@@ -48,6 +48,13 @@ struct roce_transmit_ops {
 	void (*commit)(void *context);
 	/* The reserved packet is not wanted. */
 	void (*cancel)(void *context);
+	/*
+	 * Does the receiver at the end of @flow still have to read what lies before it? Asked when
+	 * an answer is overdue: a NIC answers whatever its host does, while a receiver in software
+	 * answers when it is given a processor. That is no loss and costs no retry. False when it
+	 * cannot be known; may be NULL.
+	 */
+	bool (*unread)(void *context, const struct roce_flow *flow);
 };
 
 /* A received packet. */

@@ -62,11 +62,18 @@ static void cancel(void *context)
 	link_cancel(((struct lane *)context)->link);
 }
 
+static bool unread(void *context, const struct roce_flow *flow)
+{
+	(void)context;
+	return link_way_unread(flow->route);
+}
+
 const struct roce_transmit_ops lane_transmit = {
 	.resolve = resolve,
 	.reserve = reserve,
 	.commit = commit,
 	.cancel = cancel,
+	.unread = unread,
 };
 
 static void deliver(void *context, const struct link_datagram *d)

@@ -18,12 +18,12 @@ broker_pid() { $as_user "$adverb" status 2>/dev/null | sed -n 's/^broker pid \([
 # A pair that runs all the while: nothing that happens to the others may end it.
 new_port
 # shellcheck disable=SC2086
-$as_user timeout 600 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port >"$work/long_s" 2>&1 &
+$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port >"$work/long_s" 2>&1 &
 long_server=$!
 started=$long_server
 wait_listening $next_port $long_server || not_ok "long pair" "no server: $(cat "$work/long_s")"
 # shellcheck disable=SC2086
-$as_user timeout 600 "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port 127.0.0.1 >"$work/long_c" 2>&1 &
+$as_user "$adverb" run -- ibv_rc_pingpong -d adverb_lo -g 0 -n 100000000 -p $next_port 127.0.0.1 >"$work/long_c" 2>&1 &
 long_client=$!
 started="$started $long_client"
 sleep 1

@@ -723,6 +723,11 @@ static void common_begin(const char *name, uint64_t seed, const struct upset *up
 	sim.faults.full = sim_chance(300) ? sim_random(200) : 0;
 	sim.faults.latency_ns = (uint32_t)SIM_US * (1 + sim_random(40));
 	sim.faults.late_ns = (uint32_t)SIM_US * (1 + sim_random(3000));
+	/* Longer than all retries together: what is not lost must not look like it. */
+	if (!upset && sim_chance(300)) {
+		sim.faults.stall = 1;
+		sim.faults.stall_ns = 3000 * SIM_MS;
+	}
 }
 
 void sim_reliable(uint64_t seed)

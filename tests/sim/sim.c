@@ -9,7 +9,8 @@
 
 #include "wire/icrc.h"
 
-#define MAX_PACKETS 65536
+#define MAX_PACKETS   65536
+#define QUEUE_PACKETS 48 /* that a host has room for while it does not run */
 
 struct sim_packet {
 	uint64_t at_ns, order;
@@ -17,6 +18,7 @@ struct sim_packet {
 	uint16_t source_port;
 	uint8_t traffic_class, hop_limit;
 	uint32_t flow_label;
+	bool unread; /* lies before a host that is stalled */
 	size_t length;
 	uint8_t data[ROCE_MAX_PACKET];
 };
@@ -255,6 +257,7 @@ static uint8_t *reserve(void *context, const struct roce_flow *flow, uint32_t qp
 		return NULL;
 	host->open = packet_get();
 	host->open->length = length;
+	host->open->unread = false;
 	host->open_flow = *flow;
 	*ipv4_id = 0;
 	return host->open->data;
@@ -338,10 +341,59 @@ static void cancel(void *context)
 	host->open = NULL;
 }
 
-static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel };
+static struct sim_host *host_of(const struct gid *address)
+{
+	for (unsigned i = 0; i < sim.host_count; i++) {
+		if (gid_equal(&sim.hosts[i].port.gids[0], address))
+			return &sim.hosts[i];
+	}
+	return NULL;
+}
+
+static bool unread(void *context, const struct roce_flow *flow)
+{
+	const struct sim_host *host = host_of(&flow->destination);
+
+	(void)context;
+	return host && host->unread;
+}
+
+static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel, unread };
+
+static bool stalled(const struct sim_host *host)
+{
+	return host->stalled_until_ns > sim.now_ns;
+}
+
+/* Is the packet kept, or lost, since the host does not run now? */
+static bool waits(struct sim_host *host, struct sim_packet *packet)
+{
+	if (packet->unread) {
+		host->unread--;
+		packet->unread = false;
+	} else if (!stalled(host) && sim_chance(sim.faults.stall)) {
+		host->stalled_until_ns =
+			sim.now_ns + random_next(&sim.random) % sim.faults.stall_ns;
+		sim.stats.stalls++;
+	}
+	if (!stalled(host))
+		return false;
+	if (host->unread == QUEUE_PACKETS) {
+		sim.stats.lost++;
+		packet_put(packet);
+		return true;
+	}
+	host->unread++;
+	packet->unread = true;
+	packet->at_ns = host->stalled_until_ns;
+	heap_push(packet);
+	return true;
+}
 
 static void deliver(struct sim_packet *packet)
 {
+	struct sim_host *host = host_of(&packet->destination);
+
 	struct roce_datagram datagram = {
 		.source = packet->source,
 		.destination = packet->destination,
@@ -353,12 +405,10 @@ static void deliver(struct sim_packet *packet)
 		.length = packet->length,
 	};
 
-	for (unsigned i = 0; i < sim.host_count; i++) {
-		struct sim_host *host = &sim.hosts[i];
-
-		if (gid_equal(&host->port.gids[0], &packet->destination))
-			roce_receive(&host->engine, &datagram);
-	}
+	if (host && waits(host, packet))
+		return;
+	if (host)
+		roce_receive(&host->engine, &datagram);
 	sim.stats.delivered++;
 	packet_put(packet);
 }
@@ -454,7 +504,8 @@ static void hosts_work(void)
 {
 	for (unsigned i = 0; i < sim.host_count; i++) {
 		sim.hosts[i].device.now_ns = sim.now_ns;
-		host_work(&sim.hosts[i]);
+		if (!stalled(&sim.hosts[i]))
+			host_work(&sim.hosts[i]);
 	}
 }
 
@@ -468,6 +519,8 @@ static void advance(void)
 	for (unsigned i = 0; i < sim.host_count; i++) {
 		uint64_t due = deadlines_next(&sim.hosts[i].device.deadlines);
 
+		if (stalled(&sim.hosts[i]))
+			due = sim.hosts[i].stalled_until_ns;
 		if (due < next)
 			next = due;
 	}
@@ -480,7 +533,8 @@ static void advance(void)
 		struct rvt_device *device = &sim.hosts[i].device;
 
 		device->now_ns = sim.now_ns;
-		deadlines_expire(&device->deadlines, sim.now_ns);
+		if (!stalled(&sim.hosts[i]))
+			deadlines_expire(&device->deadlines, sim.now_ns);
 	}
 	for (unsigned burst = 1 + sim_random(32); burst; burst--) {
 		if (!heap_count || heap[0]->at_ns > sim.now_ns)

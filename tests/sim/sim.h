@@ -18,7 +18,10 @@
 /* Chances in 1000 for each packet. */
 struct sim_faults {
 	unsigned loss, copy, late, damage;
-	unsigned full; /* the link has no room now */
+	unsigned full;	/* the link has no room now */
+	unsigned stall; /* a host gets no processor for a while, at most stall_ns; per packet for it
+			 */
+	uint64_t stall_ns;
 	uint32_t latency_ns, late_ns;
 };
 
@@ -34,11 +37,13 @@ struct sim_host {
 	/* The packet that is being written. */
 	struct sim_packet *open;
 	struct roce_flow open_flow;
+	uint64_t stalled_until_ns;
+	unsigned unread; /* packets that came meanwhile */
 	uint32_t index;
 };
 
 struct sim_stats {
-	uint64_t sent, lost, copied, late, damaged, hidden, delivered;
+	uint64_t sent, lost, copied, late, damaged, hidden, delivered, stalls;
 };
 
 extern struct sim {

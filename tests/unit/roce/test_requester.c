@@ -135,6 +135,48 @@ static void rnr_waits(void **state)
 	assert_int_equal(w.counters[RVT_COUNT_retry_rnr_exceeded_err], 1);
 }
 
+static void a_peer_that_is_behind_costs_no_retry(void **state)
+{
+	(void)state;
+	post(RVT_WR_SEND, 1, 1);
+	w.unread = true;
+	for (unsigned i = 0; i < 20; i++) { /* retry_cnt is 2 */
+		next(OPCODE_RC_SEND_ONLY, at(0), 1);
+		pass(70 * MS);
+	}
+	no_completion();
+	w.unread = false;
+	for (unsigned i = 0; i < 2; i++) {
+		next(OPCODE_RC_SEND_ONLY, at(0), 1);
+		pass(70 * MS);
+	}
+	no_completion();
+	pass(70 * MS);
+	completion(1, RVT_WC_RETRY_EXC_ERR);
+}
+
+static void lost_twice_probes(void **state)
+{
+	(void)state;
+	post(RVT_WR_SEND, 8 * MTU, 1);
+	w.seen = w.count;
+	answer(SYNDROME_NAK_SEQUENCE, at(0));
+	assert_int_equal(w.count, 16);
+	w.seen = w.count;
+	w.device.now_ns += 2 * MS;
+	answer(SYNDROME_NAK_SEQUENCE, at(0));
+	next(OPCODE_RC_SEND_FIRST, at(0), MTU);
+	for (uint32_t psn = 1; psn < 4; psn++)
+		next(OPCODE_RC_SEND_MIDDLE, at(psn), MTU);
+	silence();
+	ack(at(3));
+	for (uint32_t psn = 4; psn < 7; psn++)
+		next(OPCODE_RC_SEND_MIDDLE, at(psn), MTU);
+	next(OPCODE_RC_SEND_LAST, at(7), MTU);
+	ack(at(7));
+	completion(1, RVT_WC_SUCCESS);
+}
+
 static void retries_are_finite(void **state)
 {
 	(void)state;
@@ -560,6 +602,8 @@ int main(void)
 		TEST(sequence_nak_goes_back),
 		TEST(late_ack_skips_resending),
 		TEST(rnr_waits),
+		TEST(a_peer_that_is_behind_costs_no_retry),
+		TEST(lost_twice_probes),
 		TEST(retries_are_finite),
 		TEST(progress_renews_retries),
 		TEST(reads),

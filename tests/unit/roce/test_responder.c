@@ -168,7 +168,7 @@ static void cancel(void *context)
 	(void)context;
 }
 
-static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel };
+static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel, NULL };
 
 static struct gid ipv4(uint8_t last)
 {

@@ -49,7 +49,8 @@ static struct world {
 	unsigned count, seen; /* packets sent, and those that the test has looked at */
 	unsigned room;	      /* that the link still takes */
 	bool trusted;
-	bool self; /* the QP is connected to itself */
+	bool self;   /* the QP is connected to itself */
+	bool unread; /* the peer has not read what was sent */
 	uint8_t *memory;
 	unsigned events;
 	enum rvt_verdict cause;
@@ -168,7 +169,13 @@ static inline void cancel(void *context)
 	(void)context;
 }
 
-static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel };
+static inline bool unread(void *context, const struct roce_flow *flow)
+{
+	(void)context, (void)flow;
+	return w.unread;
+}
+
+static const struct roce_transmit_ops transmit_ops = { resolve, reserve, commit, cancel, unread };
 
 static inline struct gid ipv4(uint8_t last)
 {
