@@ -18,6 +18,7 @@ void roce_engine_init(struct roce_engine *engine, const struct roce_config *conf
 	list_init(&engine->blocked);
 	list_init(&engine->acks);
 	list_init(&engine->peers);
+	roce_hold_init(&engine->hold);
 	config->device->engine = engine;
 }
 
@@ -35,10 +36,17 @@ void roce_qp_ready(struct roce_qp *qp)
 		list_append(&qp->engine->ready, &qp->ready_node);
 }
 
-void roce_owe_ack(struct roce_qp *qp)
+void roce_owe_ack_soon(struct roce_qp *qp)
 {
 	if (list_empty(&qp->ack_node))
 		list_append(&qp->engine->acks, &qp->ack_node);
+	roce_hold_message(qp->engine);
+}
+
+void roce_owe_ack(struct roce_qp *qp)
+{
+	roce_owe_ack_soon(qp);
+	qp->engine->hold.urgent = true;
 }
 
 void roce_link_writable(struct roce_engine *engine)
@@ -117,8 +125,9 @@ void roce_engine_flush_acks(struct roce_engine *engine)
 		if (!responds(qp))
 			continue;
 		if (!roce_responder_ack(qp))
-			roce_owe_ack(qp);
+			list_append(&engine->acks, &qp->ack_node);
 	}
+	roce_hold_flushed(&engine->hold);
 }
 
 /* The queue pair operations. */

@@ -82,6 +82,16 @@ struct roce_peer {
 	struct list_node waiting; /* QPs that wait for room */
 };
 
+/* Acknowledgements that may wait for the next message (hold.c). */
+struct roce_hold {
+	unsigned messages; /* that are not acknowledged yet and would not mind to wait */
+	bool urgent;	   /* so is something that would */
+	uint64_t last_ns;  /* when the last of them came */
+	unsigned misses;   /* times in a row that no more messages came */
+	unsigned at_once;  /* so often nothing is held back, for it was no use */
+	unsigned penalty;  /* the next at_once */
+};
+
 struct roce_engine {
 	struct rvt_device *device;
 	const struct roce_transmit_ops *transmit;
@@ -90,6 +100,7 @@ struct roce_engine {
 	struct list_node
 		blocked;       /* roce_qp.ready_node too: have something, but the link was full */
 	struct list_node acks; /* roce_qp.ack_node: owe an acknowledgement */
+	struct roce_hold hold;
 	struct list_node peers;
 	bool link_full; /* reserve() gave nothing since this was last cleared */
 };
@@ -128,6 +139,12 @@ static inline bool roce_engine_owes_acks(const struct roce_engine *engine)
 {
 	return !list_empty(&engine->acks);
 }
+/**
+ * roce_engine_acks_due() - acknowledgements are owed and should go now: for a caller who asks again
+ * within microseconds. Otherwise they are for small messages, of which more may come that one
+ * acknowledgement can answer.
+ */
+bool roce_engine_acks_due(const struct roce_engine *engine);
 /** roce_engine_blocked() - somebody waits for room in the link: roce_engine_run() again, soon. */
 static inline bool roce_engine_blocked(const struct roce_engine *engine)
 {

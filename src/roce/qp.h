@@ -128,6 +128,13 @@ void roce_packet_cancel(struct roce_outgoing *out);
 void roce_qp_ready(struct roce_qp *qp);
 /** roce_owe_ack() - an acknowledgement is due: put on engine->acks. Idempotent. */
 void roce_owe_ack(struct roce_qp *qp);
+/** roce_owe_ack_soon() - the same for a small message: it may wait for the next one. */
+void roce_owe_ack_soon(struct roce_qp *qp);
+
+/* hold.c */
+void roce_hold_init(struct roce_hold *hold);
+void roce_hold_message(struct roce_engine *engine); /* another one that may wait */
+void roce_hold_flushed(struct roce_hold *hold);	    /* all acknowledgements were sent */
 /** roce_tell() - tell the observer of a cause. */
 static inline void roce_tell(struct roce_engine *engine, enum rvt_verdict verdict,
 			     struct restrack_entry *object, uint64_t value1, uint64_t value2)

@@ -256,7 +256,11 @@ static bool execute_message(struct roce_qp *qp, const struct packet *packet,
 	}
 	if (qp->rvt.type == RVT_QPT_RC && packet->ack_req) {
 		r->ack_owed = true;
-		roce_owe_ack(qp);
+		if (packet->info->flags & OPCODE_BEGINS && packet->info->flags & OPCODE_ENDS &&
+		    !qp->flow.trusted)
+			roce_owe_ack_soon(qp);
+		else
+			roce_owe_ack(qp);
 	}
 	if ((packet->info->flags & OPCODE_ENDS) && receive)
 		complete_receive(qp, packet);

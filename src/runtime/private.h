@@ -10,7 +10,8 @@
 #include "roce/engine.h"
 #include "runtime/lane.h"
 
-#define BLOCKED_NS 200000u /* between looks for room in the link, while packets wait for it */
+#define TICK_NS	   1000000u /* between looks of the engine thread while the program polls */
+#define BLOCKED_NS 200000u  /* between looks for room in the link, while packets wait for it */
 
 struct lane {
 	pthread_mutex_t lock;

@@ -113,10 +113,10 @@ bool lane_round(struct lane *lane)
 	return received || more || link_pending(lane->link);
 }
 
-void lane_finish(struct lane *lane)
+static void finish(struct lane *lane, bool (*flush)(const struct roce_engine *engine))
 {
 	for (unsigned i = 0;; i++) {
-		if (roce_engine_owes_acks(&lane->engine))
+		if (flush(&lane->engine))
 			roce_engine_flush_acks(&lane->engine);
 		link_flush(lane->link);
 		/* What goes to ourselves lies in memory, and no descriptor tells of it. */
@@ -126,12 +126,20 @@ void lane_finish(struct lane *lane)
 	}
 }
 
+void lane_finish(struct lane *lane)
+{
+	finish(lane, roce_engine_owes_acks);
+}
+
 void lane_wake_thread(struct lane *lane)
 {
 	uint64_t one = 1, due = deadlines_next(&lane->device.deadlines);
 
 	if (roce_engine_blocked(&lane->engine) && due > lane->device.now_ns + BLOCKED_NS)
 		due = lane->device.now_ns + BLOCKED_NS;
+	/* They wait for the program's next call, but not long. */
+	if (roce_engine_owes_acks(&lane->engine) && due > lane->device.now_ns + TICK_NS)
+		due = lane->device.now_ns + TICK_NS;
 	if (due >= lane->thread_wakes_at)
 		return;
 	lane->thread_wakes_at = 0;
@@ -150,7 +158,7 @@ void lane_leave_sending(void)
 	 * the peer is busy with it.
 	 */
 	link_flush(lane->link);
-	lane_finish(lane);
+	finish(lane, roce_engine_acks_due);
 	lane_leave();
 }
 
@@ -163,7 +171,8 @@ void lane_settle(void)
 void lane_poll_begin(void)
 {
 	lane_current->polls++;
-	lane_settle();
+	if (roce_engine_acks_due(&lane_current->engine))
+		lane_finish(lane_current);
 }
 
 void lane_want_headers(void)
@@ -200,7 +209,7 @@ void lane_progress(const struct rvt_cq *cq)
 		if (!more)
 			break;
 	}
-	lane_finish(lane);
+	finish(lane, roce_engine_acks_due);
 }
 
 void lane_idle(void)

@@ -17,7 +17,6 @@
 
 #include "runtime/private.h"
 
-#define TICK_NS	    1000000u
 #define MAX_ROUNDS  16
 #define MAX_WAIT_NS 1000000000u
 
@@ -62,7 +61,7 @@ static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct poll
 	program_polls = lane->polls != *polls_seen || lane->waiters;
 	*polls_seen = lane->polls;
 	if (!program_polls || deadlines_next(&device->deadlines) <= device->now_ns ||
-	    roce_engine_owes_acks(&lane->engine) || link_pending(lane->link)) {
+	    roce_engine_acks_due(&lane->engine) || link_pending(lane->link)) {
 		for (unsigned i = 0; i < MAX_ROUNDS && lane_round(lane); i++) {
 			link_flush(lane->link);
 			device->now_ns = lane_now_ns();

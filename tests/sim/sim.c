@@ -487,8 +487,8 @@ static void host_work(struct sim_host *host)
 		SIM_CHECK(rounds < 100000, "the engine never rests");
 	if (!list_empty(&host->engine.blocked))
 		sim_wake(SIM_US);
-	/* Usually at once; sometimes more input comes first. */
-	if (!sim_chance(300))
+	/* As a program that polls would, or at once; sometimes more input comes first. */
+	if (sim_chance(500) ? roce_engine_acks_due(&host->engine) : !sim_chance(300))
 		roce_engine_flush_acks(&host->engine);
 	if (roce_engine_owes_acks(&host->engine))
 		sim_wake(2 * SIM_US);
