@@ -284,7 +284,7 @@ static void receive_data(struct roce_qp *qp, struct rvt_swqe *wqe, const struct 
 			length = qp->rvt.mtu;
 		if (!read_response_fits(qp, wqe, packet, length))
 			return;
-	} else if (wqe->opcode == RVT_WR_ATOMIC_WRITE) {
+	} else if (wqe->opcode == RVT_WR_ATOMIC_WRITE || wqe->opcode == RVT_WR_FLUSH) {
 		if (packet->opcode != OPCODE_RC_READ_RESPONSE_ONLY || packet->payload_length) {
 			roce_requester_fail(qp, RVT_BAD_RESPONSE, packet->opcode, packet->psn);
 			return;

@@ -40,7 +40,8 @@ struct roce_resource {
 		ROCE_RESOURCE_FREE,
 		ROCE_RESOURCE_READ,
 		ROCE_RESOURCE_ATOMIC,
-		ROCE_RESOURCE_ATOMIC_WRITE
+		ROCE_RESOURCE_ATOMIC_WRITE,
+		ROCE_RESOURCE_FLUSH
 	} kind;
 	bool active; /* responses are still to be sent */
 	bool replay; /* being answered again: its region is looked up by key (roce_recheck_mr) */

@@ -96,7 +96,8 @@ void roce_requester_fail(struct roce_qp *qp, enum rvt_verdict verdict, uint64_t 
 bool roce_expects_response(const struct rvt_swqe *wqe)
 {
 	return wqe->opcode == RVT_WR_RDMA_READ || wqe->opcode == RVT_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == RVT_WR_ATOMIC_FETCH_AND_ADD || wqe->opcode == RVT_WR_ATOMIC_WRITE;
+	       wqe->opcode == RVT_WR_ATOMIC_FETCH_AND_ADD || wqe->opcode == RVT_WR_ATOMIC_WRITE ||
+	       wqe->opcode == RVT_WR_FLUSH;
 }
 
 uint32_t roce_read_end(const struct roce_qp *qp, const struct rvt_swqe *wqe, uint32_t psn)
@@ -262,11 +263,15 @@ static void response_headers(const struct step *step, struct packet *headers)
 		headers->reth.length = step->length;
 		return;
 	}
-	if (wqe->opcode == RVT_WR_ATOMIC_WRITE) {
-		headers->opcode = OPCODE_RC_ATOMIC_WRITE;
+	if (wqe->opcode == RVT_WR_ATOMIC_WRITE || wqe->opcode == RVT_WR_FLUSH) {
+		bool flush = wqe->opcode == RVT_WR_FLUSH;
+
+		headers->opcode = flush ? OPCODE_RC_FLUSH : OPCODE_RC_ATOMIC_WRITE;
 		headers->reth.va = wqe->rdma.remote_addr;
 		headers->reth.rkey = wqe->rdma.rkey;
-		headers->reth.length = wqe->length;
+		headers->reth.length = flush ? wqe->rdma.flush.length : wqe->length;
+		headers->feth.placement = wqe->rdma.flush.placement;
+		headers->feth.selectivity = wqe->rdma.flush.selectivity;
 		return;
 	}
 	headers->atomic.va = wqe->atomic.remote_addr;
@@ -357,6 +362,7 @@ static enum rvt_verdict startable(const struct roce_qp *qp, const struct rvt_swq
 	case RVT_WR_ATOMIC_CMP_AND_SWP:
 	case RVT_WR_ATOMIC_FETCH_AND_ADD:
 	case RVT_WR_ATOMIC_WRITE:
+	case RVT_WR_FLUSH:
 		if (qp->rvt.type != RVT_QPT_RC)
 			return RVT_CANNOT_SEND;
 		return qp->rvt.attr.max_rd_atomic ? RVT_OK : RVT_NO_RD_ATOMIC;

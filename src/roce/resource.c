@@ -162,6 +162,7 @@ struct roce_resource *roce_resource_find(struct roce_qp *qp, const struct packet
 	struct roce_responder *r = &qp->responder;
 	bool read = packet->info->operation == OPERATION_READ_REQUEST;
 	bool write = packet->info->operation == OPERATION_ATOMIC_WRITE;
+	bool flush = packet->info->operation == OPERATION_FLUSH;
 
 	for (uint32_t i = 0; i < r->resource_count; i++) {
 		struct roce_resource *resource = &r->resources[i];
@@ -175,7 +176,11 @@ struct roce_resource *roce_resource_find(struct roce_qp *qp, const struct packet
 		if (write && resource->kind == ROCE_RESOURCE_ATOMIC_WRITE &&
 		    packet->reth.va == resource->va && packet->reth.rkey == resource->rkey)
 			return resource;
-		if (!read && !write && resource->kind == ROCE_RESOURCE_ATOMIC &&
+		if (flush && resource->kind == ROCE_RESOURCE_FLUSH &&
+		    packet->reth.va == resource->va && packet->reth.rkey == resource->rkey &&
+		    packet->reth.length == resource->length)
+			return resource;
+		if (!read && !write && !flush && resource->kind == ROCE_RESOURCE_ATOMIC &&
 		    packet->atomic.va == resource->va && packet->atomic.rkey == resource->rkey)
 			return resource;
 	}

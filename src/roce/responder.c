@@ -67,6 +67,12 @@ static bool check_sequence(struct roce_qp *qp, const struct packet *packet, stru
 	return true;
 }
 
+static uint32_t flush_access(const struct packet *packet)
+{
+	return (packet->feth.placement & FETH_GLOBAL ? RVT_ACCESS_FLUSH_GLOBAL : 0u) |
+	       (packet->feth.placement & FETH_PERSISTENT ? RVT_ACCESS_FLUSH_PERSISTENT : 0u);
+}
+
 static bool check_access(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
 {
 	uint32_t access = qp->rvt.attr.qp_access_flags, needed = 0;
@@ -77,6 +83,9 @@ static bool check_access(struct roce_qp *qp, const struct packet *packet, struct
 	case OPERATION_WRITE:
 	case OPERATION_ATOMIC_WRITE:
 		needed = RVT_ACCESS_REMOTE_WRITE;
+		break;
+	case OPERATION_FLUSH:
+		needed = flush_access(packet);
 		break;
 	case OPERATION_READ_REQUEST:
 		needed = RVT_ACCESS_REMOTE_READ;
@@ -394,6 +403,42 @@ static bool execute_atomic_write(struct roce_qp *qp, const struct packet *packet
 	return true;
 }
 
+/*
+ * What was placed before is where every thread of this process sees it, but for the order in which
+ * processors see it. Asked again it is done again: that cannot be told apart.
+ */
+static bool execute_flush(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
+{
+	struct roce_resource *resource;
+	struct packet named = *packet;
+	uint64_t address;
+	struct rvt_mr *mr;
+
+	if (!packet->feth.placement || packet->feth.placement & ~(FETH_GLOBAL | FETH_PERSISTENT) ||
+	    packet->feth.selectivity > FETH_REGION)
+		return refused(refusal, RVT_FLUSH_PLACEMENT, packet->feth.placement,
+			       packet->feth.selectivity);
+	if (packet->feth.selectivity == FETH_REGION) {
+		const struct rvt_mr *region = rvt_find_mr(qp->rvt.device, packet->reth.rkey);
+
+		named.reth.va = region ? region->iova : 0;
+		named.reth.length = 0;
+	}
+	if (!check_rkey(qp, &named, flush_access(packet), &mr, &address, refusal))
+		return false;
+	rvt_put_mr(mr);
+	resource = roce_resource_claim(qp);
+	if (!resource)
+		return no_resource(qp, refusal);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	resource->kind = ROCE_RESOURCE_FLUSH;
+	resource->va = packet->reth.va;
+	resource->rkey = packet->reth.rkey;
+	resource->length = packet->reth.length;
+	accept_resource(qp, resource, 1);
+	return true;
+}
+
 /* Is there room to remember a READ or atomic? Before memory is looked at: this refusal wins. */
 static bool check_resource(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
 {
@@ -401,7 +446,8 @@ static bool check_resource(struct roce_qp *qp, const struct packet *packet, stru
 	const struct roce_resource *oldest;
 
 	if (packet->info->operation != OPERATION_READ_REQUEST &&
-	    packet->info->operation != OPERATION_ATOMIC_WRITE && !is_atomic(packet))
+	    packet->info->operation != OPERATION_ATOMIC_WRITE &&
+	    packet->info->operation != OPERATION_FLUSH && !is_atomic(packet))
 		return true;
 	if (!r->resource_count)
 		return no_resource(qp, refusal);
@@ -435,6 +481,8 @@ static bool process(struct roce_qp *qp, const struct packet *packet, struct refu
 	case OPERATION_CMP_SWAP:
 	case OPERATION_FETCH_ADD:
 		return execute_atomic(qp, packet, refusal);
+	case OPERATION_FLUSH:
+		return execute_flush(qp, packet, refusal);
 	case OPERATION_ATOMIC_WRITE:
 		return execute_atomic_write(qp, packet, refusal);
 	default:

@@ -168,7 +168,7 @@ static bool send_atomic(struct roce_qp *qp, struct roce_resource *resource)
 	return true;
 }
 
-/* An ATOMIC WRITE brings nothing back. */
+/* An ATOMIC WRITE or FLUSH brings nothing back. */
 static bool send_written(struct roce_qp *qp, struct roce_resource *resource)
 {
 	struct roce_outgoing out;
@@ -195,7 +195,7 @@ static bool send_response(struct roce_qp *qp, struct roce_resource *resource)
 	}
 	if (resource->kind == ROCE_RESOURCE_ATOMIC)
 		return send_atomic(qp, resource);
-	if (resource->kind == ROCE_RESOURCE_ATOMIC_WRITE)
+	if (resource->kind == ROCE_RESOURCE_ATOMIC_WRITE || resource->kind == ROCE_RESOURCE_FLUSH)
 		return send_written(qp, resource);
 	return send_read(qp, resource);
 }

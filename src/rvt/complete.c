@@ -21,6 +21,8 @@ static enum rvt_wc_opcode wc_opcode(enum rvt_opcode opcode)
 		return RVT_WC_FETCH_ADD;
 	case RVT_WR_ATOMIC_WRITE:
 		return RVT_WC_ATOMIC_WRITE;
+	case RVT_WR_FLUSH:
+		return RVT_WC_FLUSH;
 	case RVT_WR_BIND_MW:
 		return RVT_WC_BIND_MW;
 	case RVT_WR_LOCAL_INV:

@@ -15,7 +15,8 @@
 #define KNOWN_ACCESS                                                                             \
  (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ |                    \
   RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_ZERO_BASED | RVT_ACCESS_ON_DEMAND | \
-  RVT_ACCESS_HUGETLB | RVT_ACCESS_OPTIONAL_RANGE)
+  RVT_ACCESS_HUGETLB | RVT_ACCESS_FLUSH_GLOBAL | RVT_ACCESS_FLUSH_PERSISTENT |                   \
+  RVT_ACCESS_OPTIONAL_RANGE)
 
 static int refuse(struct rvt_qp *qp, enum rvt_verdict verdict, uint64_t value1, uint64_t value2)
 {

@@ -7,11 +7,14 @@
 #define KNOWN_ACCESS                                                                             \
  (RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ |                    \
   RVT_ACCESS_REMOTE_ATOMIC | RVT_ACCESS_MW_BIND | RVT_ACCESS_ZERO_BASED | RVT_ACCESS_ON_DEMAND | \
-  RVT_ACCESS_HUGETLB)
+  RVT_ACCESS_HUGETLB | RVT_ACCESS_FLUSH_GLOBAL)
 
 static int check_access(struct rvt_device *device, uint32_t *access)
 {
 	*access &= ~(uint32_t)RVT_ACCESS_OPTIONAL_RANGE;
+	/* Would need memory that outlives the power. */
+	if (*access & RVT_ACCESS_FLUSH_PERSISTENT)
+		return rvt_refuse(device, RVT_NO_PERSISTENCE, NULL, *access, 0);
 	if (*access & ~(uint32_t)KNOWN_ACCESS)
 		return rvt_refuse(device, RVT_BAD_ACCESS_FLAGS, NULL, *access, 0);
 	if (*access & (RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_ATOMIC) &&

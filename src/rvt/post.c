@@ -14,6 +14,7 @@ enum operation_flags {
 	FETCHES = 2, /* answers are written to local memory; takes one of max_rd_atomic */
 	INLINE = 4,
 	LOCAL = 8, /* nothing is sent */
+	BARE = 16, /* only headers are sent */
 };
 
 /* Which types may do what; no types: no such operation here. */
@@ -30,6 +31,7 @@ static const struct {
 	[RVT_WR_SEND_WITH_INV] = { RC, INLINE },
 	[RVT_WR_BIND_MW] = { RC | UC, LOCAL },
 	[RVT_WR_LOCAL_INV] = { RC | UC, LOCAL },
+	[RVT_WR_FLUSH] = { RC, BARE },
 	[RVT_WR_ATOMIC_WRITE] = { RC, ATOMIC | INLINE },
 };
 
@@ -52,6 +54,19 @@ static uint64_t total_length(const struct rvt_send_wr *wr)
 	return total;
 }
 
+static int valid_flush(struct rvt_qp *qp, const struct rvt_send_wr *wr)
+{
+	const struct rvt_flush *flush = &wr->flush;
+
+	if (wr->num_sge || wr->send_flags & RVT_SEND_INLINE)
+		return refuse(qp, RVT_POST_SGE_COUNT, wr->num_sge, 0);
+	if (flush->length > RVT_MAX_MESSAGE)
+		return refuse(qp, RVT_SEND_TOO_LONG, flush->length, RVT_MAX_MESSAGE);
+	if (!flush->placement || flush->placement > RVT_FLUSH_BOTH || flush->selectivity > 1)
+		return refuse(qp, RVT_POST_FLUSH, flush->placement, flush->selectivity);
+	return 0;
+}
+
 /* May this work request be posted at all? What is wrong only with its memory is found out later. */
 static int rvt_qp_valid_operation(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 {
@@ -62,6 +77,8 @@ static int rvt_qp_valid_operation(struct rvt_qp *qp, const struct rvt_send_wr *w
 		return refuse(qp, RVT_POST_OPCODE, wr->opcode, qp->type);
 	if (flags_of(wr->opcode) & LOCAL)
 		return 0;
+	if (flags_of(wr->opcode) & BARE)
+		return valid_flush(qp, wr);
 	length = total_length(wr);
 	if (wr->send_flags & RVT_SEND_INLINE) {
 		if (!(flags_of(wr->opcode) & INLINE) || length > qp->cap.max_inline_data)
@@ -209,6 +226,7 @@ static void rvt_post_one_wr(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 	} else {
 		wqe->rdma.remote_addr = wr->remote_addr;
 		wqe->rdma.rkey = wr->rkey;
+		wqe->rdma.flush = wr->flush;
 	}
 	if (flags_of(wr->opcode) & FETCHES && !qp->attr.max_rd_atomic)
 		set_verdict(wqe, RVT_NO_RD_ATOMIC, 0, 0);

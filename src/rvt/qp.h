@@ -29,6 +29,7 @@ struct rvt_swqe {
 		struct {
 			uint64_t remote_addr;
 			uint32_t rkey;
+			struct rvt_flush flush;
 		} rdma;
 		struct {
 			uint64_t remote_addr;

@@ -70,6 +70,8 @@ enum rvt_access {
 	RVT_ACCESS_ZERO_BASED = 1 << 5,
 	RVT_ACCESS_ON_DEMAND = 1 << 6,
 	RVT_ACCESS_HUGETLB = 1 << 7,
+	RVT_ACCESS_FLUSH_GLOBAL = 1 << 8,
+	RVT_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 	RVT_ACCESS_OPTIONAL_RANGE = 0x3ff00000, /* ignored where unknown */
 };
 
@@ -170,6 +172,14 @@ struct rvt_bind {
 	uint32_t key;
 };
 
+/* What a FLUSH work request asks for; as in the packet. */
+struct rvt_flush {
+	uint32_t length;
+	uint8_t placement;   /* 1 global visibility, 2 persistence, or both */
+	uint8_t selectivity; /* 0 the range, 1 the whole region */
+};
+#define RVT_FLUSH_BOTH 3
+
 struct rvt_send_wr {
 	uint64_t wr_id;
 	enum rvt_opcode opcode;
@@ -186,6 +196,7 @@ struct rvt_send_wr {
 	struct rvt_ah *ah; /* UD */
 	uint32_t remote_qpn, remote_qkey;
 	struct rvt_bind bind;
+	struct rvt_flush flush;
 };
 
 struct rvt_recv_wr {

@@ -197,7 +197,8 @@ int verbs_query_device_ex(struct ibv_context *context,
 	all.completion_timestamp_mask = UINT64_MAX;
 	all.hca_core_clock = 1000000;
 	all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
-	all.device_cap_flags_ex |= UINT64_C(1) << 40; /* ATOMIC_WRITE, of newer headers */
+	/* FLUSH_GLOBAL and ATOMIC_WRITE, of newer headers. */
+	all.device_cap_flags_ex |= UINT64_C(1) << 38 | UINT64_C(1) << 40;
 	all.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 	all.odp_caps.per_transport_caps.rc_odp_caps =
 		ODP_UD | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;

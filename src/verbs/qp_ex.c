@@ -152,6 +152,18 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addres
 		wr_set_inline_data(ex, (void *)(uintptr_t)value, 8);
 }
 
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t address, size_t length,
+		     uint8_t type, uint8_t level)
+{
+	struct rvt_send_wr *wr = append_rdma(ex, RVT_WR_FLUSH, rkey, address);
+
+	if (!wr)
+		return;
+	wr->flush.length = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
+	wr->flush.placement = type;
+	wr->flush.selectivity = level;
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
 	struct rvt_send_wr *wr = append(ex, RVT_WR_LOCAL_INV);
@@ -335,6 +347,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 
 void verbs_qp_extend(struct verbs_qp *qp)
 {
+	void (*flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t);
 	struct ibv_qp_ex *ex = &qp->ex;
 
 	ex->wr_start = wr_start;
@@ -349,6 +362,9 @@ void verbs_qp_extend(struct verbs_qp *qp)
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex->wr_atomic_write = wr_atomic_write;
+	/* The one function that newer headers append. */
+	flush = wr_flush;
+	memcpy(qp->newer, &flush, sizeof(flush));
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;

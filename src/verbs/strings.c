@@ -116,6 +116,7 @@ static const char *wr_opcode_str(enum ibv_wr_opcode opcode)
 		[IBV_WR_BIND_MW] = "bind memory window",
 		[IBV_WR_SEND_WITH_INV] = "send with invalidate",
 		[IBV_WR_TSO] = "tso",
+		[14] = "flush", /* of newer headers */
 		[IBV_WR_ATOMIC_WRITE] = "atomic write",
 	};
 

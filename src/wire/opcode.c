@@ -6,6 +6,7 @@
 
 #define LENGTH(flags)                                                 \
  (uint8_t)(BTH_LENGTH + ((flags)&OPCODE_HAS_DETH ? DETH_LENGTH : 0) + \
+	   ((flags)&OPCODE_HAS_FETH ? FETH_LENGTH : 0) +              \
 	   ((flags)&OPCODE_HAS_RETH ? RETH_LENGTH : 0) +              \
 	   ((flags)&OPCODE_HAS_ATOMIC ? ATOMIC_ETH_LENGTH : 0) +      \
 	   ((flags)&OPCODE_HAS_AETH ? AETH_LENGTH : 0) +              \
@@ -52,6 +53,7 @@ static const struct opcode_info table[256] = {
 	ROW(RC_FETCH_ADD, FETCH_ADD, O | OPCODE_HAS_ATOMIC),
 	ROW(RC_SEND_LAST_INV, SEND, L | D | INV),
 	ROW(RC_SEND_ONLY_INV, SEND, O | D | INV),
+	ROW(RC_FLUSH, FLUSH, O | OPCODE_HAS_FETH | OPCODE_HAS_RETH),
 	ROW(RC_ATOMIC_WRITE, ATOMIC_WRITE, O | D | OPCODE_HAS_RETH),
 
 	ROW(UC_SEND_FIRST, SEND, F | D),

@@ -35,6 +35,7 @@ enum opcode {
 	OPCODE_RC_FETCH_ADD = 0x14,
 	OPCODE_RC_SEND_LAST_INV = 0x16,
 	OPCODE_RC_SEND_ONLY_INV = 0x17,
+	OPCODE_RC_FLUSH = 0x1c,	       /* IBTA A19.4 */
 	OPCODE_RC_ATOMIC_WRITE = 0x1d, /* IBTA A19.4 */
 
 	OPCODE_UC_SEND_FIRST = 0x20,
@@ -67,7 +68,8 @@ enum operation {
 	OPERATION_ATOMIC_ACK,
 	OPERATION_CMP_SWAP,
 	OPERATION_FETCH_ADD,
-	OPERATION_ATOMIC_WRITE, /* answered by an empty READ response */
+	OPERATION_FLUSH,	/* answered by an empty READ response */
+	OPERATION_ATOMIC_WRITE, /* so is this */
 	OPERATION_CNP,
 };
 
@@ -85,6 +87,7 @@ enum opcode_flags {
 	OPCODE_HAS_IETH = 1 << 10,
 	OPCODE_HAS_PAYLOAD = 1 << 11, /* may carry one; without it payload and pad must be empty */
 	OPCODE_RESPONSE = 1 << 12,
+	OPCODE_HAS_FETH = 1 << 13,
 	OPCODE_BEGINS = OPCODE_FIRST | OPCODE_ONLY,
 	OPCODE_ENDS = OPCODE_LAST | OPCODE_ONLY,
 };

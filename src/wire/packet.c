@@ -48,6 +48,10 @@ size_t packet_write_headers(const struct packet *p, uint8_t *to)
 		put_be24(at + 5, p->deth.src_qpn);
 		at += DETH_LENGTH;
 	}
+	if (info->flags & OPCODE_HAS_FETH) {
+		put_be32(at, (p->feth.selectivity & 3u) << 4 | (p->feth.placement & 15u));
+		at += FETH_LENGTH;
+	}
 	if (info->flags & OPCODE_HAS_RETH) {
 		put_be64(at, p->reth.va);
 		put_be32(at + 8, p->reth.rkey);
@@ -93,6 +97,11 @@ static void read_extensions(struct packet *p, const uint8_t *at)
 		p->deth.qkey = get_be32(at);
 		p->deth.src_qpn = get_be24(at + 5);
 		at += DETH_LENGTH;
+	}
+	if (flags & OPCODE_HAS_FETH) {
+		p->feth.placement = at[3] & 15;
+		p->feth.selectivity = at[3] >> 4 & 3;
+		at += FETH_LENGTH;
 	}
 	if (flags & OPCODE_HAS_RETH) {
 		p->reth.va = get_be64(at);

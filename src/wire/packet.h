@@ -12,6 +12,7 @@
 
 #define BTH_LENGTH	  12
 #define DETH_LENGTH	  8
+#define FETH_LENGTH	  4
 #define RETH_LENGTH	  16
 #define ATOMIC_ETH_LENGTH 28
 #define AETH_LENGTH	  4
@@ -20,6 +21,12 @@
 #define IETH_LENGTH	  4
 #define CNP_LENGTH	  16
 #define ICRC_LENGTH	  4
+
+/* Of FLUSH: what is to be seen by whom. */
+#define FETH_GLOBAL	0x1
+#define FETH_PERSISTENT 0x2
+#define FETH_RANGE	0
+#define FETH_REGION	1
 
 /* The headers as numbers; which members are valid follows from the opcode. */
 struct packet {
@@ -30,6 +37,10 @@ struct packet {
 	uint16_t pkey;
 	uint32_t dest_qpn;
 	uint32_t psn;
+	struct {
+		uint8_t placement;   /* FETH_GLOBAL, FETH_PERSISTENT */
+		uint8_t selectivity; /* FETH_RANGE of the RETH, or all of its region: FETH_REGION */
+	} feth;
 	struct {
 		uint64_t va;
 		uint32_t rkey, length;

@@ -412,6 +412,122 @@ static void atomic_writes_of_the_peer(void **state)
 			 SYNDROME_NAK_INVALID_REQUEST);
 }
 
+static void post_flush(uint64_t id, uint8_t placement, uint8_t selectivity, int err)
+{
+	struct rvt_send_wr wr = {
+		.wr_id = id,
+		.opcode = RVT_WR_FLUSH,
+		.send_flags = RVT_SEND_SIGNALED,
+		.remote_addr = 0x10000,
+		.rkey = 0x777,
+		.flush = { 4096, placement, selectivity },
+	};
+
+	assert_int_equal(rvt_post_send(w.qp, &wr), err);
+	rvt_send_pending(w.qp);
+	run();
+}
+
+static void flushes(void **state)
+{
+	const struct packet *packet;
+
+	(void)state;
+	post_flush(9, 0, 0, -EINVAL);
+	post_flush(9, 4, 0, -EINVAL);
+	post_flush(9, 1, 2, -EINVAL);
+	post_flush(1, FETH_GLOBAL, FETH_REGION, 0);
+	packet = next(OPCODE_RC_FLUSH, at(0), 0);
+	assert_true(packet->ack_req);
+	assert_int_equal(packet->feth.placement, FETH_GLOBAL);
+	assert_int_equal(packet->feth.selectivity, FETH_REGION);
+	assert_int_equal(packet->reth.va, 0x10000);
+	assert_int_equal(packet->reth.rkey, 0x777);
+	assert_int_equal(packet->reth.length, 4096);
+	post(RVT_WR_SEND, 1, 2);
+	next(OPCODE_RC_SEND_ONLY, at(1), 1);
+	ack(at(1)); /* its answer was lost */
+	no_completion();
+	next(OPCODE_RC_FLUSH, at(0), 0);
+	next(OPCODE_RC_SEND_ONLY, at(1), 1);
+	read_data(OPCODE_RC_READ_RESPONSE_ONLY, at(0), 0, 0);
+	completion(1, RVT_WC_SUCCESS);
+	ack(at(1));
+	completion(2, RVT_WC_SUCCESS);
+	post_flush(3, FETH_GLOBAL | FETH_PERSISTENT, FETH_RANGE, 0);
+	assert_int_equal(next(OPCODE_RC_FLUSH, at(2), 0)->feth.placement, 3);
+	answer(SYNDROME_NAK_REMOTE_ACCESS, at(2));
+	completion(3, RVT_WC_REM_ACCESS_ERR);
+}
+
+/* What the peer gets for a FLUSH of @length bytes at the beginning of the region. */
+static uint8_t flush_of_the_peer(uint32_t psn, uint8_t placement, uint8_t selectivity,
+				 uint64_t offset, uint32_t length)
+{
+	struct packet packet = { .opcode = OPCODE_RC_FLUSH, .psn = psn, .ack_req = true };
+
+	packet.feth.placement = placement;
+	packet.feth.selectivity = selectivity;
+	packet.reth.va = (uintptr_t)w.memory + offset;
+	packet.reth.rkey = w.mr->key;
+	packet.reth.length = length;
+	deliver(&packet, NULL, 0);
+	run();
+	assert_true(w.seen < w.count);
+	if (w.sent[w.seen].packet.opcode == OPCODE_RC_READ_RESPONSE_ONLY)
+		return next(OPCODE_RC_READ_RESPONSE_ONLY, psn, 0)->aeth.syndrome;
+	return next(OPCODE_RC_ACKNOWLEDGE, psn, 0)->aeth.syndrome;
+}
+
+/* Rights of the QP and then those of the region; the range, but for the whole region; once more. */
+static void flushes_of_the_peer(void **state)
+{
+	static const struct {
+		uint32_t qp, mr;
+		uint8_t placement, selectivity;
+		uint64_t offset;
+		uint32_t length;
+		uint8_t syndrome;
+	} cases[] = {
+		{ 0x100, 0x100, 1, 0, 0, MEMORY, SYNDROME_ACK },
+		{ 0x100, 0x100, 1, 0, 0, 0, SYNDROME_ACK },
+		{ 0x100, 0x100, 1, 0, 1, MEMORY, SYNDROME_NAK_REMOTE_ACCESS },
+		{ 0x100, 0x100, 1, 1, MEMORY, MEMORY, SYNDROME_ACK },
+		{ 0x000, 0x100, 1, 0, 0, 8, SYNDROME_NAK_INVALID_REQUEST },
+		{ 0x100, 0x000, 1, 0, 0, 8, SYNDROME_NAK_REMOTE_ACCESS },
+		{ 0x100, 0x100, 2, 0, 0, 8, SYNDROME_NAK_INVALID_REQUEST },
+		{ 0x300, 0x100, 2, 0, 0, 8, SYNDROME_NAK_REMOTE_ACCESS },
+		{ 0x300, 0x100, 3, 1, 0, 8, SYNDROME_NAK_REMOTE_ACCESS },
+		{ 0x100, 0x100, 0, 0, 0, 8, SYNDROME_NAK_INVALID_REQUEST },
+		{ 0x100, 0x100, 8, 0, 0, 8, SYNDROME_NAK_INVALID_REQUEST },
+		{ 0x100, 0x100, 1, 2, 0, 8, SYNDROME_NAK_INVALID_REQUEST },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rvt_qp_attr attr = { .qp_access_flags = cases[i].qp };
+
+		assert_int_equal(rvt_rereg_mr(w.mr, RVT_REREG_ACCESS, NULL, 0, 0, cases[i].mr), 0);
+		assert_int_equal(rvt_destroy_qp(w.qp), 0);
+		connect_qp(RVT_QPT_RC, 2);
+		modify(&attr, RVT_QPS_RTS, RVT_QP_ACCESS_FLAGS);
+		assert_int_equal(flush_of_the_peer(100, cases[i].placement, cases[i].selectivity,
+						   cases[i].offset, cases[i].length),
+				 cases[i].syndrome);
+		if (cases[i].syndrome != SYNDROME_ACK) {
+			assert_int_equal(w.qp->state, RVT_QPS_ERR);
+			continue;
+		}
+		/* The answer was lost. */
+		assert_int_equal(flush_of_the_peer(100, cases[i].placement, cases[i].selectivity,
+						   cases[i].offset, cases[i].length),
+				 SYNDROME_ACK);
+		assert_int_equal(w.counters[RVT_COUNT_duplicate_request], 1);
+		w.counters[RVT_COUNT_duplicate_request] = 0;
+	}
+	assert_int_equal(rvt_rereg_mr(w.mr, RVT_REREG_ACCESS, NULL, 0, 0, 0x200), -EOPNOTSUPP);
+}
+
 static void fence_waits(void **state)
 {
 	(void)state;
@@ -613,6 +729,8 @@ int main(void)
 		TEST(atomics),
 		TEST(atomic_writes),
 		TEST(atomic_writes_of_the_peer),
+		TEST(flushes),
+		TEST(flushes_of_the_peer),
 		TEST(fence_waits),
 		TEST(fatal_naks),
 		TEST(local_errors_in_turn),

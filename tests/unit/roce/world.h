@@ -15,6 +15,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <errno.h>
+
 #include "roce/qp.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"

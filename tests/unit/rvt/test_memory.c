@@ -38,8 +38,9 @@ static void test_access_flags(void **state)
 		{ RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC, RVT_OK },
 		{ RVT_ACCESS_ON_DEMAND, RVT_OK },
 		{ RVT_ACCESS_ON_DEMAND | RVT_ACCESS_LOCAL_WRITE, RVT_OK },
-		{ 1u << 8, RVT_BAD_ACCESS_FLAGS },
-		{ 1u << 9, RVT_BAD_ACCESS_FLAGS },
+		{ 1u << 8, RVT_OK }, /* flush, to be seen by all */
+		{ 1u << 9, RVT_NO_PERSISTENCE },
+		{ 1u << 10, RVT_BAD_ACCESS_FLAGS },
 		{ 1u << 19, RVT_BAD_ACCESS_FLAGS },
 		{ 1u << 30, RVT_BAD_ACCESS_FLAGS },
 		{ 1u << 31, RVT_BAD_ACCESS_FLAGS },
@@ -324,7 +325,7 @@ static void test_rereg(void **state)
 	world_refused(rvt_rereg_mr(mr, 8 | RVT_REREG_PD, other, 0, 0, 0), RVT_BAD_ARGUMENT);
 	world_refused(rvt_rereg_mr(mr, RVT_REREG_PD, NULL, 0, 0, 0), RVT_BAD_ARGUMENT);
 	world_refused(rvt_rereg_mr(mr, RVT_REREG_PD, foreign, 0, 0, 0), RVT_BAD_ARGUMENT);
-	world_refused(rvt_rereg_mr(mr, RVT_REREG_PD | RVT_REREG_ACCESS, other, 0, 0, 1u << 9),
+	world_refused(rvt_rereg_mr(mr, RVT_REREG_PD | RVT_REREG_ACCESS, other, 0, 0, 1u << 10),
 		      RVT_BAD_ACCESS_FLAGS);
 	world_refused(rvt_rereg_mr(mr, RVT_REREG_TRANSLATION, NULL, UINT64_MAX, 2, 0),
 		      RVT_BAD_ARGUMENT);
