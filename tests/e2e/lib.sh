@@ -37,6 +37,14 @@ as_user=
 if [ "$(id -u)" = 0 ] && [ "$E2E_INSIDE" != userns ] && [ -z "${E2E_ROOT:-}" ]; then
 	as_user="setpriv --reuid=65534 --regid=65534 --clear-groups --"
 	chown 65534:65534 "$work/run" && chmod 711 "$work"
+	# A build in root's own home is none of that user's business.
+	if ! $as_user test -x "$adverb"; then
+		mkdir -p "$work/build/tests"
+		cp -r "$ADVERB_BUILD/adverb" "$ADVERB_BUILD/adverbd" "$ADVERB_BUILD/lib" "$work/build" &&
+			cp -r "$ADVERB_BUILD/tests/e2e" "$work/build/tests" && chmod -R a+rX "$work/build"
+		ADVERB_BUILD=$work/build
+		adverb=$ADVERB_BUILD/adverb
+	fi
 fi
 
 started=
