@@ -5,6 +5,7 @@
 #   make test       everything that is checked automatically; the last line says how much passed
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make bench      measure beside plain UDP sockets
+#   make fuzz        FUZZ_SECONDS=60: look for inputs that break parsers and engine
 #   make interop    against the kernel's driver and real adapters, where there are any
 #   make format     lay out the C files
 #   make clean      remove the build directories
@@ -13,8 +14,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 MESON ?= meson
 NINJA ?= ninja
+FUZZ_SECONDS ?= 60
 
-.PHONY: all build demo test install bench interop format clean
+.PHONY: all build demo test install bench fuzz interop format clean
 
 all: build
 
@@ -45,6 +47,9 @@ install:
 bench: build
 	bench/compare build
 
+fuzz:
+	tools/fuzz $(FUZZ_SECONDS)
+
 interop: build
 	@if [ -x tests/interop/run ]; then exec tests/interop/run build; \
 	else echo "make: there are no interoperability tests here yet (tests/interop/run)" >&2; exit 1; fi
@@ -53,4 +58,4 @@ format:
 	clang-format -i $$(tools/check-format --list)
 
 clean:
-	rm -rf build build-test build-clang build-asan build-tsan build-install
+	rm -rf build build-test build-clang build-asan build-tsan build-fuzz build-install
