@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - whose turn it is, and what the queue pairs' life means to the transport */
 #include "roce/qp.h"
+#include "wire/opcode.h"
 
 #define TURN 64 /* packets a QP may send before the next one has its turn */
 
@@ -140,6 +141,9 @@ static int qp_init(struct rvt_qp *rvt)
 	qp->flow = (struct roce_flow){ 0 };
 	qp->peer = NULL;
 	qp->mtu_shift = 0;
+	qp->transport = rvt->type == RVT_QPT_UC	  ? OPCODE_UC
+			: rvt->type == RVT_QPT_RC ? OPCODE_RC
+						  : OPCODE_XRC;
 	list_init(&qp->ready_node);
 	list_init(&qp->ack_node);
 	list_init(&qp->wait_node);
@@ -192,7 +196,7 @@ static void connect(struct roce_qp *qp)
 	};
 	if (engine->transmit->resolve(engine->link, &qp->flow, qp->rvt.number,
 				      qp->rvt.attr.dest_qp_num) ||
-	    (qp->rvt.type == RVT_QPT_RC && roce_peer_join(qp))) {
+	    (rvt_reliable(qp->rvt.type) && roce_peer_join(qp))) {
 		roce_tell(engine, RVT_CANNOT_SEND, &qp->rvt.res, 0, 0);
 		rvt_error_qp(&qp->rvt, RVT_CANNOT_SEND);
 	}

@@ -51,6 +51,7 @@ struct roce_resource {
 	uint32_t start_psn; /* first response of this run */
 	uint64_t va;	    /* as asked first */
 	uint32_t length, rkey;
+	uint32_t srqn;	     /* XRC: whose PD is to be asked again */
 	struct rvt_mr *mr;   /* while answering; NULL for zero length and when idle */
 	uint64_t address;    /* of va, in this process */
 	uint32_t generation; /* of mr at first execution */
@@ -78,6 +79,7 @@ struct roce_responder {
 	uint32_t offset; /* bytes placed */
 	uint32_t length; /* WRITE: of its RETH */
 	uint64_t va, address;
+	uint32_t srqn; /* XRC: that its message named */
 	uint32_t rkey, generation;
 	struct rvt_mr *mr;
 	/* Replay ring: exactly max_dest_rd_atomic of the latest; head is where the next goes. */
@@ -96,6 +98,7 @@ struct roce_qp {
 	struct roce_requester requester;
 	struct roce_responder responder;
 	uint8_t mtu_shift; /* log2 of the path MTU */
+	uint8_t transport; /* bits of the opcode: OPCODE_RC, OPCODE_UC or OPCODE_XRC */
 };
 
 static inline struct roce_qp *to_roce_qp(struct rvt_qp *qp)

@@ -14,21 +14,20 @@
 /* Transport bits of the opcode that the QP understands. */
 static bool transport_fits(const struct roce_qp *qp, uint8_t opcode)
 {
-	switch (qp->rvt.type) {
-	case RVT_QPT_RC:
-		return (opcode & OPCODE_TRANSPORT) == OPCODE_RC;
-	case RVT_QPT_UC:
-		return (opcode & OPCODE_TRANSPORT) == OPCODE_UC;
-	default:
+	bool response = opcode_info(opcode)->flags & OPCODE_RESPONSE;
+
+	if (qp->rvt.type == RVT_QPT_UD)
 		return (opcode & OPCODE_TRANSPORT) == OPCODE_UD;
-	}
+	if ((opcode & OPCODE_TRANSPORT) != qp->transport)
+		return false;
+	return qp->transport != OPCODE_XRC || response == (qp->rvt.type == RVT_QPT_XRC_INI);
 }
 
 static bool state_fits(const struct roce_qp *qp, const struct packet *packet)
 {
 	enum rvt_qp_state state = qp->rvt.state;
 
-	if (qp->rvt.type == RVT_QPT_RC && (packet->info->flags & OPCODE_RESPONSE))
+	if (rvt_reliable(qp->rvt.type) && (packet->info->flags & OPCODE_RESPONSE))
 		return state == RVT_QPS_RTS || state == RVT_QPS_SQD;
 	return state >= RVT_QPS_RTR && state <= RVT_QPS_SQE;
 }
@@ -126,9 +125,13 @@ void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagr
 	qp = to_roce_qp(rvt);
 	if (!accept(engine, qp, &packet, datagram))
 		return;
+	/* What differs in XRC is said by the type of the QP: from here on an opcode is that of RC.
+	 */
+	if (qp->transport == OPCODE_XRC)
+		packet.opcode &= (uint8_t)~OPCODE_TRANSPORT;
 	if (rvt->type == RVT_QPT_UD)
 		roce_datagram_receive(qp, &packet, datagram);
-	else if (rvt->type == RVT_QPT_RC && (packet.info->flags & OPCODE_RESPONSE))
+	else if (rvt_reliable(rvt->type) && (packet.info->flags & OPCODE_RESPONSE))
 		roce_completer_receive(qp, &packet);
 	else
 		roce_responder_receive(qp, &packet);

@@ -85,7 +85,7 @@ void roce_requester_fail(struct roce_qp *qp, enum rvt_verdict verdict, uint64_t 
 	roce_tell(qp->engine, verdict, &qp->rvt.res, value1, value2);
 	if (qp->rvt.s_last != qp->rvt.s_head)
 		rvt_send_complete(&qp->rvt, verdict);
-	if (qp->rvt.type == RVT_QPT_RC) {
+	if (rvt_reliable(qp->rvt.type)) {
 		rvt_error_qp(&qp->rvt, verdict);
 		return;
 	}
@@ -243,10 +243,8 @@ static void message_headers(const struct roce_qp *qp, const struct step *step,
 	headers->reth.va = wqe->rdma.remote_addr;
 	headers->reth.rkey = wqe->rdma.rkey;
 	headers->reth.length = wqe->length;
-	if (qp->rvt.type == RVT_QPT_UC) {
-		headers->opcode |= OPCODE_UC;
+	if (qp->rvt.type == RVT_QPT_UC)
 		return;
-	}
 	headers->ack_req = step->last || qp->requester.since_ack_req + 1 >= ACK_PERIOD ||
 			   window_closes(qp, step);
 }
@@ -303,6 +301,8 @@ static enum rvt_verdict transmit(struct roce_qp *qp, const struct step *step, bo
 		response_headers(step, &headers);
 	else
 		message_headers(qp, step, &headers);
+	headers.opcode |= qp->transport;
+	headers.srqn = step->wqe->srqn;
 	*full = roce_packet_start(qp->engine, &qp->flow, &headers, length, &out) != 0;
 	if (*full)
 		return RVT_OK;
@@ -357,13 +357,13 @@ static enum rvt_verdict startable(const struct roce_qp *qp, const struct rvt_swq
 	case RVT_WR_LOCAL_INV:
 		return RVT_OK;
 	case RVT_WR_SEND_WITH_INV:
-		return qp->rvt.type == RVT_QPT_RC ? RVT_OK : RVT_CANNOT_SEND;
+		return rvt_reliable(qp->rvt.type) ? RVT_OK : RVT_CANNOT_SEND;
 	case RVT_WR_RDMA_READ:
 	case RVT_WR_ATOMIC_CMP_AND_SWP:
 	case RVT_WR_ATOMIC_FETCH_AND_ADD:
 	case RVT_WR_ATOMIC_WRITE:
 	case RVT_WR_FLUSH:
-		if (qp->rvt.type != RVT_QPT_RC)
+		if (!rvt_reliable(qp->rvt.type))
 			return RVT_CANNOT_SEND;
 		return qp->rvt.attr.max_rd_atomic ? RVT_OK : RVT_NO_RD_ATOMIC;
 	default:
@@ -417,7 +417,7 @@ static bool send_one(struct roce_qp *qp)
 		return local_operation(qp, wqe);
 	if (verdict == RVT_OK) {
 		plan(qp, &step);
-		if (qp->rvt.type == RVT_QPT_RC) {
+		if (rvt_reliable(qp->rvt.type)) {
 			if (step.first && (wqe->flags & RVT_SEND_FENCE) && r->rd_atomic)
 				return false;
 			if (step.response && r->rd_atomic >= qp->rvt.attr.max_rd_atomic)

@@ -7,6 +7,7 @@
  */
 #include "roce/qp.h"
 #include "rvt/mw.h"
+#include "rvt/xrcd.h"
 #include "wire/psn.h"
 
 int roce_responder_init(struct roce_qp *qp)
@@ -195,6 +196,8 @@ enum rvt_verdict roce_recheck_mr(struct roce_qp *qp, struct roce_resource *resou
 
 	if (!resource->length)
 		return RVT_OK;
+	if (qp->rvt.type == RVT_QPT_XRC_TGT && !rvt_xrc_target(&qp->rvt, resource->srqn))
+		return RVT_XRC_SRQ;
 	verdict = rvt_qp_rkey_ok(&qp->rvt, resource->rkey, resource->va, resource->length,
 				 RVT_ACCESS_REMOTE_READ, &mr, &address);
 	if (verdict != RVT_OK)

@@ -8,6 +8,7 @@
  */
 #include "roce/qp.h"
 #include "rvt/mw.h"
+#include "rvt/xrcd.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -71,6 +72,19 @@ static uint32_t flush_access(const struct packet *packet)
 {
 	return (packet->feth.placement & FETH_GLOBAL ? RVT_ACCESS_FLUSH_GLOBAL : 0u) |
 	       (packet->feth.placement & FETH_PERSISTENT ? RVT_ACCESS_FLUSH_PERSISTENT : 0u);
+}
+
+/* XRC: the queue that is named must be there, and the same one through the message. */
+static bool check_srq(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
+{
+	struct roce_responder *r = &qp->responder;
+
+	if (qp->rvt.type != RVT_QPT_XRC_TGT)
+		return true;
+	if ((r->in_message && packet->srqn != r->srqn) || !rvt_xrc_target(&qp->rvt, packet->srqn))
+		return refused(refusal, RVT_XRC_SRQ, packet->srqn, r->srqn);
+	r->srqn = packet->srqn;
+	return true;
 }
 
 static bool check_access(struct roce_qp *qp, const struct packet *packet, struct refusal *refusal)
@@ -263,7 +277,7 @@ static bool execute_message(struct roce_qp *qp, const struct packet *packet,
 		r->offset = bytes;
 		r->msn = psn_add(r->msn, 1);
 	}
-	if (qp->rvt.type == RVT_QPT_RC && packet->ack_req) {
+	if (rvt_reliable(qp->rvt.type) && packet->ack_req) {
 		r->ack_owed = true;
 		if (packet->info->flags & OPCODE_BEGINS && packet->info->flags & OPCODE_ENDS &&
 		    !qp->flow.trusted)
@@ -283,6 +297,7 @@ static void accept_resource(struct roce_qp *qp, struct roce_resource *resource, 
 
 	resource->first_psn = r->psn;
 	resource->last_psn = psn_add(r->psn, psns - 1);
+	resource->srqn = r->srqn;
 	resource->ack_before = r->ack_owed;
 	r->ack_owed = false;
 	r->psn = psn_add(r->psn, psns);
@@ -472,8 +487,9 @@ static bool process(struct roce_qp *qp, const struct packet *packet, struct refu
 	if (!check_sequence(qp, packet, refusal))
 		return false;
 	established(qp);
-	if (!check_access(qp, packet, refusal) || !check_resource(qp, packet, refusal) ||
-	    !check_receive(qp, packet, refusal) || !check_length(qp, packet, refusal))
+	if (!check_srq(qp, packet, refusal) || !check_access(qp, packet, refusal) ||
+	    !check_resource(qp, packet, refusal) || !check_receive(qp, packet, refusal) ||
+	    !check_length(qp, packet, refusal))
 		return false;
 	switch (packet->info->operation) {
 	case OPERATION_READ_REQUEST:

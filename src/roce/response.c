@@ -14,7 +14,7 @@ static void response_headers(const struct roce_qp *qp, struct packet *headers, u
 			     uint32_t psn, uint8_t syndrome)
 {
 	*headers = (struct packet){
-		.opcode = opcode,
+		.opcode = opcode | qp->transport,
 		.pkey = 0xffff,
 		.dest_qpn = qp->rvt.attr.dest_qp_num,
 		.psn = psn,

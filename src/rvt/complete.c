@@ -105,6 +105,8 @@ enum rvt_verdict rvt_get_rwqe(struct rvt_qp *qp)
 {
 	struct rvt_active_receive *r = &qp->receive;
 	struct rvt_rq *rq = qp->srq ? &qp->srq->rq : &qp->rq;
+	/* What lies in a shared queue was posted by whoever made that. */
+	struct rvt_pd *pd = qp->srq ? qp->srq->pd : qp->pd;
 	const struct rvt_rwqe *wqe;
 	enum rvt_verdict verdict;
 	uint32_t bad = 0;
@@ -117,11 +119,13 @@ enum rvt_verdict rvt_get_rwqe(struct rvt_qp *qp)
 		return RVT_NO_RECEIVE;
 	r->taken = true;
 	r->wr_id = wqe->wr_id;
-	verdict = rvt_sge_list_set(&r->list, qp->pd, wqe->sges, wqe->num_sge, true, &bad);
+	r->cq = qp->recv_cq;
+	r->srq = qp->srq;
+	verdict = rvt_sge_list_set(&r->list, pd, wqe->sges, wqe->num_sge, true, &bad);
 	if (verdict != RVT_OK)
 		rvt_refuse(qp->device, verdict, &qp->res,
 			   verdict == RVT_LKEY_RANGE ? wqe->sges[bad].addr : wqe->sges[bad].lkey,
-			   verdict == RVT_LKEY_RANGE ? wqe->sges[bad].length : qp->pd->res.id);
+			   verdict == RVT_LKEY_RANGE ? wqe->sges[bad].length : pd->res.id);
 	rvt_rq_pop(rq);
 	if (qp->srq)
 		rvt_srq_taken(qp->srq);
@@ -144,7 +148,7 @@ void rvt_recv_complete(struct rvt_qp *qp, struct rvt_wc *wc)
 	end_receive(qp);
 	rvt_count(qp->device, RVT_COUNT_rdma_recvs);
 	restrack_adjust(&qp->res, RESTRACK_QP_RECVS, 1);
-	enter(qp, qp->recv_cq, wc);
+	enter(qp, qp->receive.cq, wc);
 }
 
 void rvt_recv_fail(struct rvt_qp *qp, enum rvt_verdict verdict)
@@ -162,7 +166,7 @@ void rvt_recv_fail(struct rvt_qp *qp, enum rvt_verdict verdict)
 	end_receive(qp);
 	if (verdict != RVT_FLUSHED)
 		restrack_set(&qp->res, RESTRACK_QP_CAUSE, verdict);
-	enter(qp, qp->recv_cq, &wc);
+	enter(qp, qp->receive.cq, &wc);
 }
 
 void rvt_recv_rewind(struct rvt_qp *qp)
@@ -196,7 +200,7 @@ void rvt_error_qp(struct rvt_qp *qp, enum rvt_verdict verdict)
 		qp->error_event_raised = true;
 		raise_event(qp, event);
 	}
-	if (qp->srq && !qp->last_wqe_raised) {
+	if ((qp->srq || qp->xrcd) && !qp->last_wqe_raised) {
 		qp->last_wqe_raised = true;
 		raise_event(qp, RVT_EVENT_QP_LAST_WQE_REACHED);
 	}

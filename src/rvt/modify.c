@@ -141,12 +141,26 @@ static int reset(struct rvt_qp *qp)
 	return err ? refuse(qp, RVT_NO_MEMORY, 0, 0) : 0;
 }
 
+/* Programs set up either side of XRC as they would RC: what is the other side's is not looked at.
+ */
+static uint32_t own_side(enum rvt_qp_type type, uint32_t mask)
+{
+	if (type == RVT_QPT_XRC_INI)
+		return mask & ~(uint32_t)(RVT_QP_MAX_DEST_RD_ATOMIC | RVT_QP_MIN_RNR_TIMER);
+	if (type == RVT_QPT_XRC_TGT)
+		return mask &
+		       ~(uint32_t)(RVT_QP_MAX_QP_RD_ATOMIC | RVT_QP_RETRY_CNT | RVT_QP_RNR_RETRY);
+	return mask;
+}
+
 int rvt_modify_qp(struct rvt_qp *qp, const struct rvt_qp_attr *attr, uint32_t mask)
 {
 	enum rvt_qp_state old = qp->state, to = old;
 	struct rvt_qp_attr checked = *attr;
-	int err = check_transition(qp, attr, mask, &to);
+	int err;
 
+	mask = own_side(qp->type, mask);
+	err = check_transition(qp, attr, mask, &to);
 	if (!err)
 		err = check_values(qp, &checked, mask);
 	if (err)

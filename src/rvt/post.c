@@ -8,6 +8,7 @@
 #define RC (1u << RVT_QPT_RC)
 #define UC (1u << RVT_QPT_UC)
 #define UD (1u << RVT_QPT_UD)
+#define XI (1u << RVT_QPT_XRC_INI)
 
 enum operation_flags {
 	ATOMIC = 1,  /* eight bytes, aligned on the other side */
@@ -19,20 +20,21 @@ enum operation_flags {
 
 /* Which types may do what; no types: no such operation here. */
 static const struct {
-	uint8_t types, flags;
+	uint16_t types;
+	uint8_t flags;
 } operations[] = {
-	[RVT_WR_RDMA_WRITE] = { RC | UC, INLINE },
-	[RVT_WR_RDMA_WRITE_WITH_IMM] = { RC | UC, INLINE },
-	[RVT_WR_SEND] = { RC | UC | UD, INLINE },
-	[RVT_WR_SEND_WITH_IMM] = { RC | UC | UD, INLINE },
-	[RVT_WR_RDMA_READ] = { RC, FETCHES },
-	[RVT_WR_ATOMIC_CMP_AND_SWP] = { RC, ATOMIC | FETCHES },
-	[RVT_WR_ATOMIC_FETCH_AND_ADD] = { RC, ATOMIC | FETCHES },
+	[RVT_WR_RDMA_WRITE] = { RC | UC | XI, INLINE },
+	[RVT_WR_RDMA_WRITE_WITH_IMM] = { RC | UC | XI, INLINE },
+	[RVT_WR_SEND] = { RC | UC | UD | XI, INLINE },
+	[RVT_WR_SEND_WITH_IMM] = { RC | UC | UD | XI, INLINE },
+	[RVT_WR_RDMA_READ] = { RC | XI, FETCHES },
+	[RVT_WR_ATOMIC_CMP_AND_SWP] = { RC | XI, ATOMIC | FETCHES },
+	[RVT_WR_ATOMIC_FETCH_AND_ADD] = { RC | XI, ATOMIC | FETCHES },
 	[RVT_WR_SEND_WITH_INV] = { RC, INLINE },
 	[RVT_WR_BIND_MW] = { RC | UC, LOCAL },
 	[RVT_WR_LOCAL_INV] = { RC | UC, LOCAL },
-	[RVT_WR_FLUSH] = { RC, BARE },
-	[RVT_WR_ATOMIC_WRITE] = { RC, ATOMIC | INLINE },
+	[RVT_WR_FLUSH] = { RC | XI, BARE },
+	[RVT_WR_ATOMIC_WRITE] = { RC | XI, ATOMIC | INLINE },
 };
 
 static unsigned flags_of(enum rvt_opcode opcode)
@@ -205,6 +207,7 @@ static void rvt_post_one_wr(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 	wqe->length = (uint32_t)total_length(wr);
 	wqe->imm_data = wr->imm_data;
 	wqe->invalidate_rkey = wr->invalidate_rkey;
+	wqe->srqn = wr->remote_srqn & 0xffffff;
 	wqe->verdict = RVT_OK;
 	wqe->list.count = 0;
 	if (flags_of(wr->opcode) & LOCAL) {
@@ -242,6 +245,8 @@ int rvt_post_send(struct rvt_qp *qp, const struct rvt_send_wr *wr)
 {
 	int err;
 
+	if (qp->type == RVT_QPT_XRC_TGT)
+		return refuse(qp, RVT_POST_WRONG_SIDE, qp->type, 0);
 	if (qp->state < RVT_QPS_RTS)
 		return refuse(qp, RVT_POST_STATE, qp->state, 0);
 	err = rvt_qp_valid_operation(qp, wr);
@@ -267,6 +272,8 @@ int rvt_post_recv(struct rvt_qp *qp, const struct rvt_recv_wr *wr)
 {
 	enum rvt_verdict verdict;
 
+	if (qp->type == RVT_QPT_XRC_INI || qp->type == RVT_QPT_XRC_TGT)
+		return refuse(qp, RVT_POST_WRONG_SIDE, qp->type, 0);
 	if (qp->srq)
 		return refuse(qp, RVT_POST_RECV_HAS_SRQ, 0, 0);
 	if (qp->state == RVT_QPS_RESET)

@@ -6,6 +6,7 @@
 
 #include "rvt/mw.h"
 #include "rvt/private.h"
+#include "rvt/xrcd.h"
 
 #define MIN_INLINE 64 /* what programs that ask for none, or little, get anyway */
 #define MIN_SENDS \
@@ -38,29 +39,32 @@ static void rnr_expired(struct deadline *d)
 	qp->device->transport->rnr_expired(qp);
 }
 
-static int check_init(struct rvt_pd *pd, const struct rvt_qp_init *init)
+static int check_init(struct rvt_context *context, const struct rvt_pd *pd,
+		      const struct rvt_qp_init *init)
 {
-	struct rvt_device *device = pd->context->device;
+	bool sends = init->type != RVT_QPT_XRC_TGT;
+	bool receives = init->type != RVT_QPT_XRC_INI && sends;
 	const struct rvt_qp_cap *cap = &init->cap;
 	const struct {
 		uint32_t asked, limit;
 	} limits[] = {
-		{ cap->max_send_wr, rvt_limits.max_qp_wr },
-		{ cap->max_send_sge, rvt_limits.max_sge },
-		{ cap->max_inline_data, rvt_limits.max_inline },
-		{ init->srq ? 0 : cap->max_recv_wr, rvt_limits.max_qp_wr },
-		{ init->srq ? 0 : cap->max_recv_sge, rvt_limits.max_sge },
+		{ sends ? cap->max_send_wr : 0, rvt_limits.max_qp_wr },
+		{ sends ? cap->max_send_sge : 0, rvt_limits.max_sge },
+		{ sends ? cap->max_inline_data : 0, rvt_limits.max_inline },
+		{ init->srq || !receives ? 0 : cap->max_recv_wr, rvt_limits.max_qp_wr },
+		{ init->srq || !receives ? 0 : cap->max_recv_sge, rvt_limits.max_sge },
 	};
 
-	if (init->type != RVT_QPT_RC && init->type != RVT_QPT_UC && init->type != RVT_QPT_UD)
-		return rvt_refuse(device, RVT_NOT_SUPPORTED, NULL, init->type, 0);
-	if (!init->send_cq || !init->recv_cq || init->send_cq->context != pd->context ||
-	    init->recv_cq->context != pd->context ||
-	    (init->srq && init->srq->context != pd->context))
-		return rvt_refuse(device, RVT_BAD_ARGUMENT, NULL, 0, 0);
+	if (!rvt_reliable(init->type) && init->type != RVT_QPT_UC && init->type != RVT_QPT_UD)
+		return rvt_refuse(context->device, RVT_NOT_SUPPORTED, NULL, init->type, 0);
+	if (!pd != !sends || (!sends && !init->xrcd) ||
+	    (sends && (!init->send_cq || init->send_cq->context != context)) ||
+	    (receives && (!init->recv_cq || init->recv_cq->context != context)) ||
+	    (receives && init->srq && (init->srq->context != context || init->srq->xrcd)))
+		return rvt_refuse(context->device, RVT_BAD_ARGUMENT, NULL, 0, 0);
 	for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		if (limits[i].asked > limits[i].limit)
-			return rvt_refuse(device, RVT_BAD_ARGUMENT, NULL, limits[i].asked,
+			return rvt_refuse(context->device, RVT_BAD_ARGUMENT, NULL, limits[i].asked,
 					  limits[i].limit);
 	}
 	return 0;
@@ -106,33 +110,49 @@ void rvt_init_qp(struct rvt_qp *qp)
 	qp->mtu = qp->type == RVT_QPT_UD ? 128u << qp->context->port->active_mtu : 0;
 }
 
-static struct rvt_qp *alloc_qp(struct rvt_pd *pd, const struct rvt_qp_init *init)
+/* What was asked for, rounded up; of a side that the type does not have, nothing. */
+static struct rvt_qp_cap given_cap(const struct rvt_qp_init *init)
 {
-	struct rvt_device *device = pd->context->device;
+	struct rvt_qp_cap cap = init->cap;
+
+	if (cap.max_send_wr && cap.max_send_wr < MIN_SENDS)
+		cap.max_send_wr = MIN_SENDS;
+	if (!cap.max_send_sge)
+		cap.max_send_sge = 1;
+	if (cap.max_inline_data < MIN_INLINE)
+		cap.max_inline_data = MIN_INLINE;
+	if (!cap.max_recv_sge)
+		cap.max_recv_sge = 1;
+	if (init->type == RVT_QPT_XRC_TGT)
+		cap.max_send_wr = cap.max_send_sge = cap.max_inline_data = 0;
+	if (init->srq || init->type == RVT_QPT_XRC_INI || init->type == RVT_QPT_XRC_TGT)
+		cap.max_recv_wr = cap.max_recv_sge = 0;
+	return cap;
+}
+
+static struct rvt_qp *alloc_qp(struct rvt_context *context, struct rvt_pd *pd,
+			       const struct rvt_qp_init *init)
+{
+	struct rvt_device *device = context->device;
 	struct rvt_qp *qp = allocator_get(device->allocator, device->transport->qp_size);
 
 	if (!qp)
 		return NULL;
 	qp->device = device;
-	qp->context = pd->context;
+	qp->context = context;
 	qp->pd = pd;
-	qp->send_cq = init->send_cq;
-	qp->recv_cq = init->recv_cq;
-	qp->srq = init->srq;
 	qp->type = init->type;
+	if (init->type != RVT_QPT_XRC_TGT)
+		qp->send_cq = init->send_cq;
+	if (init->type != RVT_QPT_XRC_TGT && init->type != RVT_QPT_XRC_INI) {
+		qp->recv_cq = init->recv_cq;
+		qp->srq = init->srq;
+	}
+	if (init->type == RVT_QPT_XRC_TGT)
+		qp->xrcd = init->xrcd;
 	qp->signal_all = init->signal_all;
 	qp->owner = init->owner;
-	qp->cap = init->cap;
-	if (qp->cap.max_send_wr && qp->cap.max_send_wr < MIN_SENDS)
-		qp->cap.max_send_wr = MIN_SENDS;
-	if (!qp->cap.max_send_sge)
-		qp->cap.max_send_sge = 1;
-	if (qp->cap.max_inline_data < MIN_INLINE)
-		qp->cap.max_inline_data = MIN_INLINE;
-	if (qp->srq)
-		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
-	else if (!qp->cap.max_recv_sge)
-		qp->cap.max_recv_sge = 1;
+	qp->cap = given_cap(init);
 	qp->receive.list.segments = qp->receive.segments;
 	list_init(&qp->node);
 	deadline_init(&qp->retry_timer, retry_expired);
@@ -148,32 +168,40 @@ void rvt_publish_qp(struct rvt_qp *qp)
 	restrack_set(&qp->res, RESTRACK_QP_RQ_PSN, qp->attr.rq_psn);
 	restrack_set(&qp->res, RESTRACK_QP_SQ_PSN, qp->attr.sq_psn);
 	restrack_set(&qp->res, RESTRACK_QP_PATH_MTU, qp->mtu);
-	restrack_set(&qp->res, RESTRACK_QP_PDN, qp->pd->res.id);
-	restrack_set(&qp->res, RESTRACK_QP_SEND_CQN, qp->send_cq->res.id);
-	restrack_set(&qp->res, RESTRACK_QP_RECV_CQN, qp->recv_cq->res.id);
-	restrack_set(&qp->res, RESTRACK_QP_SRQN, qp->srq ? qp->srq->res.id : 0);
+	/* Those of an XRC_TGT change with each request: it has none of its own. */
+	restrack_set(&qp->res, RESTRACK_QP_PDN, qp->pd && !qp->xrcd ? qp->pd->res.id : 0);
+	restrack_set(&qp->res, RESTRACK_QP_SEND_CQN, qp->send_cq ? qp->send_cq->res.id : 0);
+	restrack_set(&qp->res, RESTRACK_QP_RECV_CQN,
+		     qp->recv_cq && !qp->xrcd ? qp->recv_cq->res.id : 0);
+	restrack_set(&qp->res, RESTRACK_QP_SRQN, qp->srq && !qp->xrcd ? qp->srq->res.id : 0);
 	restrack_set(&qp->res, RESTRACK_QP_MAX_SEND_WR, qp->cap.max_send_wr);
 	restrack_set(&qp->res, RESTRACK_QP_MAX_RECV_WR, qp->cap.max_recv_wr);
 }
 
 static void use_all(struct rvt_qp *qp, int delta)
 {
+	if (qp->xrcd) {
+		rvt_use_xrcd(qp->xrcd, delta);
+		return;
+	}
 	rvt_use_pd(qp->pd, delta);
 	rvt_use_cq(qp->send_cq, delta);
-	rvt_use_cq(qp->recv_cq, delta);
+	if (qp->recv_cq)
+		rvt_use_cq(qp->recv_cq, delta);
 	if (qp->srq)
 		rvt_use_srq(qp->srq, delta);
 }
 
 int rvt_create_qp(struct rvt_pd *pd, struct rvt_qp_init *init, struct rvt_qp **ret)
 {
-	struct rvt_device *device = pd->context->device;
+	struct rvt_context *context = pd ? pd->context : init->context;
+	struct rvt_device *device = context->device;
 	struct rvt_qp *qp;
-	int err = check_init(pd, init);
+	int err = check_init(context, pd, init);
 
 	if (err)
 		return err;
-	qp = alloc_qp(pd, init);
+	qp = alloc_qp(context, pd, init);
 	if (!qp)
 		return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
 	err = alloc_send_queue(qp);
@@ -184,7 +212,7 @@ int rvt_create_qp(struct rvt_pd *pd, struct rvt_qp_init *init, struct rvt_qp **r
 	if (err)
 		goto free_qp;
 	restrack_new(&qp->res, RESTRACK_QP);
-	restrack_parent_name(&qp->res, &pd->context->res);
+	restrack_parent_name(&qp->res, &context->res);
 	err = restrack_take_id(device->restrack, &qp->res, qp->number);
 	if (err)
 		goto free_number;
@@ -228,9 +256,11 @@ void rvt_reset_qp(struct rvt_qp *qp)
 	deadline_disarm(&device->deadlines, &qp->rnr_timer);
 	rvt_clear_mr_refs(qp);
 	rvt_leave_windows(qp);
-	rvt_cq_clean(qp->send_cq, qp->number);
-	if (qp->recv_cq != qp->send_cq)
+	if (qp->send_cq)
+		rvt_cq_clean(qp->send_cq, qp->number);
+	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
 		rvt_cq_clean(qp->recv_cq, qp->number);
+	rvt_xrc_leave(qp, NULL);
 	rvt_init_qp(qp);
 }
 

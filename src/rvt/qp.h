@@ -17,6 +17,7 @@ struct rvt_swqe {
 	uint32_t psn,
 		last_psn; /* of RC and UC: assigned at post; a READ takes one for each response */
 	uint32_t ssn;
+	uint32_t srqn; /* XRC: that it goes to */
 	/* RVT_OK, or why it cannot be carried out: found at post, completed when its turn comes
 	 * (IBTA 10.8.2). */
 	enum rvt_verdict verdict;
@@ -48,6 +49,8 @@ struct rvt_swqe {
 struct rvt_active_receive {
 	bool taken;
 	uint64_t wr_id;
+	struct rvt_cq *cq;   /* that will tell of it */
+	struct rvt_srq *srq; /* that it came from, or NULL */
 	struct rvt_sge_list list;
 	struct rvt_segment segments[RVT_MAX_SGE];
 };
@@ -61,6 +64,7 @@ struct rvt_qp {
 	struct rvt_pd *pd;
 	struct rvt_cq *send_cq, *recv_cq;
 	struct rvt_srq *srq;
+	struct rvt_xrcd *xrcd; /* XRC_TGT: then PD, CQ and SRQ are those of the last request */
 	enum rvt_qp_type type;
 	enum rvt_qp_state state;
 	bool signal_all;
@@ -93,13 +97,21 @@ struct rvt_qp_init {
 	enum rvt_qp_type type;
 	struct rvt_cq *send_cq, *recv_cq;
 	struct rvt_srq *srq;
+	struct rvt_xrcd *xrcd;	     /* XRC_TGT: instead of a PD and CQs; */
+	struct rvt_context *context; /* and this */
 	struct rvt_qp_cap cap;
 	bool signal_all;
 	void *owner; /* set before the transport and observers see the QP */
 };
 
-/** rvt_create_qp() - ibv_create_qp(3); init->cap becomes what was given (>= asked). -EINVAL,
- * -ENOMEM, -EOPNOTSUPP */
+/** rvt_reliable() - acknowledged: RC and XRC. */
+static inline bool rvt_reliable(enum rvt_qp_type type)
+{
+	return type == RVT_QPT_RC || type == RVT_QPT_XRC_INI || type == RVT_QPT_XRC_TGT;
+}
+
+/** rvt_create_qp() - ibv_create_qp(3); @pd is NULL for XRC_TGT; init->cap becomes what was given
+ * (>= asked). -EINVAL, -ENOMEM, -EOPNOTSUPP */
 int rvt_create_qp(struct rvt_pd *pd, struct rvt_qp_init *init, struct rvt_qp **ret) MUST_USE;
 /** rvt_destroy_qp() - unpolled completions of the QP are dropped; references are released. 0 */
 int rvt_destroy_qp(struct rvt_qp *qp) MUST_USE;

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rvt/cq.h"
+#include "rvt/xrcd.h"
+
 int rvt_rq_init(struct rvt_rq *rq, struct rvt_device *device, uint32_t max_wr, uint32_t max_sge)
 {
 	uint32_t size = 1;
@@ -65,6 +68,7 @@ void rvt_rq_pop(struct rvt_rq *rq)
 
 static void publish(struct rvt_srq *srq)
 {
+	restrack_set(&srq->res, RESTRACK_SRQ_TYPE, srq->xrcd != NULL);
 	restrack_set(&srq->res, RESTRACK_SRQ_PDN, srq->pd->res.id);
 	restrack_set(&srq->res, RESTRACK_SRQ_MAX_WR, srq->rq.max_wr);
 	restrack_set(&srq->res, RESTRACK_SRQ_MAX_SGE, srq->rq.max_sge);
@@ -72,8 +76,17 @@ static void publish(struct rvt_srq *srq)
 	restrack_set(&srq->res, RESTRACK_SRQ_USERS, srq->users);
 }
 
-int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint32_t limit,
-		   struct rvt_srq **ret)
+static void use_all(struct rvt_srq *srq, int delta)
+{
+	rvt_use_pd(srq->pd, delta);
+	if (!srq->xrcd)
+		return;
+	rvt_use_cq(srq->cq, delta);
+	rvt_use_xrcd(srq->xrcd, delta);
+}
+
+static int create(struct rvt_pd *pd, struct rvt_xrcd *xrcd, struct rvt_cq *cq, uint32_t *max_wr,
+		  uint32_t *max_sge, uint32_t limit, struct rvt_srq **ret)
 {
 	struct rvt_device *device = pd->context->device;
 	struct rvt_srq *srq;
@@ -93,6 +106,8 @@ int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint3
 	srq->device = device;
 	srq->context = pd->context;
 	srq->pd = pd;
+	srq->xrcd = xrcd;
+	srq->cq = cq;
 	srq->limit = limit;
 	err = rvt_rq_init(&srq->rq, device, *max_wr, *max_sge);
 	restrack_new(&srq->res, RESTRACK_SRQ);
@@ -105,9 +120,28 @@ int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint3
 		return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
 	}
 	publish(srq);
-	rvt_use_pd(pd, 1);
+	use_all(srq, 1);
 	*ret = srq;
 	return 0;
+}
+
+int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint32_t limit,
+		   struct rvt_srq **ret)
+{
+	return create(pd, NULL, NULL, max_wr, max_sge, limit, ret);
+}
+
+int rvt_create_xrc_srq(struct rvt_pd *pd, struct rvt_xrcd *xrcd, struct rvt_cq *cq,
+		       uint32_t *max_wr, uint32_t *max_sge, struct rvt_srq **ret)
+{
+	if (cq->context != pd->context)
+		return rvt_refuse(pd->context->device, RVT_BAD_ARGUMENT, NULL, 0, 0);
+	return create(pd, xrcd, cq, max_wr, max_sge, 0, ret);
+}
+
+static void forget(struct rvt_qp *qp, void *context)
+{
+	rvt_xrc_leave(qp, (const struct rvt_srq *)context);
 }
 
 int rvt_destroy_srq(struct rvt_srq *srq)
@@ -117,7 +151,9 @@ int rvt_destroy_srq(struct rvt_srq *srq)
 	if (srq->users)
 		return rvt_refuse(device, RVT_IN_USE, &srq->res, srq->users, 0);
 	ASSERT(!restrack_del(&srq->res));
-	rvt_use_pd(srq->pd, -1);
+	if (srq->xrcd)
+		rvt_qp_iter(device, forget, srq);
+	use_all(srq, -1);
 	rvt_rq_deinit(&srq->rq, device);
 	allocator_put(device->allocator, srq);
 	return 0;

@@ -36,11 +36,16 @@ enum rvt_verdict rvt_rq_post(struct rvt_rq *rq, const struct rvt_recv_wr *wr);
 const struct rvt_rwqe *rvt_rq_peek(const struct rvt_rq *rq);
 void rvt_rq_pop(struct rvt_rq *rq);
 
+struct rvt_xrcd;
+struct rvt_cq;
+
 struct rvt_srq {
 	struct restrack_entry res;
 	struct rvt_device *device;
 	struct rvt_context *context;
 	struct rvt_pd *pd;
+	struct rvt_xrcd *xrcd; /* of type XRC, or NULL; its number is its id */
+	struct rvt_cq *cq;     /* XRC */
 	struct rvt_rq rq;
 	uint32_t limit; /* 0: not armed */
 	uint32_t users; /* QPs */
@@ -51,6 +56,9 @@ struct rvt_srq {
  * -EINVAL, -ENOMEM */
 int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint32_t limit,
 		   struct rvt_srq **ret) MUST_USE;
+/** rvt_create_xrc_srq() - the same, of type XRC: completions go to @cq. */
+int rvt_create_xrc_srq(struct rvt_pd *pd, struct rvt_xrcd *xrcd, struct rvt_cq *cq,
+		       uint32_t *max_wr, uint32_t *max_sge, struct rvt_srq **ret) MUST_USE;
 /** rvt_destroy_srq() - -EBUSY with QPs. */
 int rvt_destroy_srq(struct rvt_srq *srq) MUST_USE;
 /** rvt_use_srq() - one user more (1) or less (-1). */

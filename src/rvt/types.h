@@ -17,7 +17,9 @@
 enum rvt_qp_type {
 	RVT_QPT_RC = 2,
 	RVT_QPT_UC = 3,
-	RVT_QPT_UD = 4
+	RVT_QPT_UD = 4,
+	RVT_QPT_XRC_INI = 9,
+	RVT_QPT_XRC_TGT = 10,
 };
 
 enum rvt_qp_state {
@@ -195,6 +197,7 @@ struct rvt_send_wr {
 	uint64_t compare_add, swap;
 	struct rvt_ah *ah; /* UD */
 	uint32_t remote_qpn, remote_qkey;
+	uint32_t remote_srqn; /* XRC */
 	struct rvt_bind bind;
 	struct rvt_flush flush;
 };

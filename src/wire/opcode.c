@@ -6,6 +6,7 @@
 
 #define LENGTH(flags)                                                 \
  (uint8_t)(BTH_LENGTH + ((flags)&OPCODE_HAS_DETH ? DETH_LENGTH : 0) + \
+	   ((flags)&OPCODE_HAS_XRCETH ? XRCETH_LENGTH : 0) +          \
 	   ((flags)&OPCODE_HAS_FETH ? FETH_LENGTH : 0) +              \
 	   ((flags)&OPCODE_HAS_RETH ? RETH_LENGTH : 0) +              \
 	   ((flags)&OPCODE_HAS_ATOMIC ? ATOMIC_ETH_LENGTH : 0) +      \
@@ -29,32 +30,36 @@
 #define INV OPCODE_HAS_IETH
 #define R   OPCODE_RESPONSE
 
+/* What RC can, and XRC too: PREFIX is RC or XRC, X what each request has besides. */
+#define RELIABLE(PREFIX, X)                                                                     \
+ ROW(PREFIX##_SEND_FIRST, SEND, F | D | (X)), ROW(PREFIX##_SEND_MIDDLE, SEND, M | D | (X)),     \
+	 ROW(PREFIX##_SEND_LAST, SEND, L | D | (X)),                                            \
+	 ROW(PREFIX##_SEND_LAST_IMM, SEND, L | D | IMM | (X)),                                  \
+	 ROW(PREFIX##_SEND_ONLY, SEND, O | D | (X)),                                            \
+	 ROW(PREFIX##_SEND_ONLY_IMM, SEND, O | D | IMM | (X)),                                  \
+	 ROW(PREFIX##_WRITE_FIRST, WRITE, F | D | OPCODE_HAS_RETH | (X)),                       \
+	 ROW(PREFIX##_WRITE_MIDDLE, WRITE, M | D | (X)),                                        \
+	 ROW(PREFIX##_WRITE_LAST, WRITE, L | D | (X)),                                          \
+	 ROW(PREFIX##_WRITE_LAST_IMM, WRITE, L | D | IMM | (X)),                                \
+	 ROW(PREFIX##_WRITE_ONLY, WRITE, O | D | OPCODE_HAS_RETH | (X)),                        \
+	 ROW(PREFIX##_WRITE_ONLY_IMM, WRITE, O | D | OPCODE_HAS_RETH | IMM | (X)),              \
+	 ROW(PREFIX##_READ_REQUEST, READ_REQUEST, O | OPCODE_HAS_RETH | (X)),                   \
+	 ROW(PREFIX##_READ_RESPONSE_FIRST, READ_RESPONSE, F | D | R | OPCODE_HAS_AETH),         \
+	 ROW(PREFIX##_READ_RESPONSE_MIDDLE, READ_RESPONSE, M | D | R),                          \
+	 ROW(PREFIX##_READ_RESPONSE_LAST, READ_RESPONSE, L | D | R | OPCODE_HAS_AETH),          \
+	 ROW(PREFIX##_READ_RESPONSE_ONLY, READ_RESPONSE, O | D | R | OPCODE_HAS_AETH),          \
+	 ROW(PREFIX##_ACKNOWLEDGE, ACKNOWLEDGE, O | R | OPCODE_HAS_AETH),                       \
+	 ROW(PREFIX##_ATOMIC_ACK, ATOMIC_ACK, O | R | OPCODE_HAS_AETH | OPCODE_HAS_ATOMIC_ACK), \
+	 ROW(PREFIX##_CMP_SWAP, CMP_SWAP, O | OPCODE_HAS_ATOMIC | (X)),                         \
+	 ROW(PREFIX##_FETCH_ADD, FETCH_ADD, O | OPCODE_HAS_ATOMIC | (X)),                       \
+	 ROW(PREFIX##_SEND_LAST_INV, SEND, L | D | INV | (X)),                                  \
+	 ROW(PREFIX##_SEND_ONLY_INV, SEND, O | D | INV | (X)),                                  \
+	 ROW(PREFIX##_FLUSH, FLUSH, O | OPCODE_HAS_FETH | OPCODE_HAS_RETH | (X)),               \
+	 ROW(PREFIX##_ATOMIC_WRITE, ATOMIC_WRITE, O | D | OPCODE_HAS_RETH | (X))
+
 static const struct opcode_info table[256] = {
-	ROW(RC_SEND_FIRST, SEND, F | D),
-	ROW(RC_SEND_MIDDLE, SEND, M | D),
-	ROW(RC_SEND_LAST, SEND, L | D),
-	ROW(RC_SEND_LAST_IMM, SEND, L | D | IMM),
-	ROW(RC_SEND_ONLY, SEND, O | D),
-	ROW(RC_SEND_ONLY_IMM, SEND, O | D | IMM),
-	ROW(RC_WRITE_FIRST, WRITE, F | D | OPCODE_HAS_RETH),
-	ROW(RC_WRITE_MIDDLE, WRITE, M | D),
-	ROW(RC_WRITE_LAST, WRITE, L | D),
-	ROW(RC_WRITE_LAST_IMM, WRITE, L | D | IMM),
-	ROW(RC_WRITE_ONLY, WRITE, O | D | OPCODE_HAS_RETH),
-	ROW(RC_WRITE_ONLY_IMM, WRITE, O | D | OPCODE_HAS_RETH | IMM),
-	ROW(RC_READ_REQUEST, READ_REQUEST, O | OPCODE_HAS_RETH),
-	ROW(RC_READ_RESPONSE_FIRST, READ_RESPONSE, F | D | R | OPCODE_HAS_AETH),
-	ROW(RC_READ_RESPONSE_MIDDLE, READ_RESPONSE, M | D | R),
-	ROW(RC_READ_RESPONSE_LAST, READ_RESPONSE, L | D | R | OPCODE_HAS_AETH),
-	ROW(RC_READ_RESPONSE_ONLY, READ_RESPONSE, O | D | R | OPCODE_HAS_AETH),
-	ROW(RC_ACKNOWLEDGE, ACKNOWLEDGE, O | R | OPCODE_HAS_AETH),
-	ROW(RC_ATOMIC_ACK, ATOMIC_ACK, O | R | OPCODE_HAS_AETH | OPCODE_HAS_ATOMIC_ACK),
-	ROW(RC_CMP_SWAP, CMP_SWAP, O | OPCODE_HAS_ATOMIC),
-	ROW(RC_FETCH_ADD, FETCH_ADD, O | OPCODE_HAS_ATOMIC),
-	ROW(RC_SEND_LAST_INV, SEND, L | D | INV),
-	ROW(RC_SEND_ONLY_INV, SEND, O | D | INV),
-	ROW(RC_FLUSH, FLUSH, O | OPCODE_HAS_FETH | OPCODE_HAS_RETH),
-	ROW(RC_ATOMIC_WRITE, ATOMIC_WRITE, O | D | OPCODE_HAS_RETH),
+	RELIABLE(RC, 0),
+	RELIABLE(XRC, OPCODE_HAS_XRCETH),
 
 	ROW(UC_SEND_FIRST, SEND, F | D),
 	ROW(UC_SEND_MIDDLE, SEND, M | D),

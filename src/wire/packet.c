@@ -42,6 +42,11 @@ size_t packet_write_headers(const struct packet *p, uint8_t *to)
 	const struct opcode_info *info = opcode_info(p->opcode);
 	uint8_t *at = write_bth(p, to);
 
+	if (info->flags & OPCODE_HAS_XRCETH) {
+		at[0] = 0;
+		put_be24(at + 1, p->srqn);
+		at += XRCETH_LENGTH;
+	}
 	if (info->flags & OPCODE_HAS_DETH) {
 		put_be32(at, p->deth.qkey);
 		at[4] = 0;
@@ -93,6 +98,10 @@ static void read_extensions(struct packet *p, const uint8_t *at)
 {
 	unsigned flags = p->info->flags;
 
+	if (flags & OPCODE_HAS_XRCETH) {
+		p->srqn = get_be24(at + 1);
+		at += XRCETH_LENGTH;
+	}
 	if (flags & OPCODE_HAS_DETH) {
 		p->deth.qkey = get_be32(at);
 		p->deth.src_qpn = get_be24(at + 5);

@@ -12,6 +12,7 @@
 
 #define BTH_LENGTH	  12
 #define DETH_LENGTH	  8
+#define XRCETH_LENGTH	  4
 #define FETH_LENGTH	  4
 #define RETH_LENGTH	  16
 #define ATOMIC_ETH_LENGTH 28
@@ -37,6 +38,7 @@ struct packet {
 	uint16_t pkey;
 	uint32_t dest_qpn;
 	uint32_t psn;
+	uint32_t srqn; /* XRCETH: the shared receive queue */
 	struct {
 		uint8_t placement;   /* FETH_GLOBAL, FETH_PERSISTENT */
 		uint8_t selectivity; /* FETH_RANGE of the RETH, or all of its region: FETH_REGION */
