@@ -46,6 +46,9 @@ static void fill_tables(struct verbs_context *v)
 	v->create_qp_ex = verbs_create_qp_ex;
 	v->get_srq_num = verbs_get_srq_num;
 	v->create_srq_ex = verbs_create_srq_ex;
+	v->open_xrcd = verbs_open_xrcd;
+	v->close_xrcd = verbs_close_xrcd;
+	v->open_qp = verbs_open_qp;
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
@@ -150,10 +153,10 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->vendor_part_id = VENDOR_PART;
 	attr->max_qp = (int)l->max_qp;
 	attr->max_qp_wr = (int)l->max_qp_wr;
-	attr->device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
-				 IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-				 IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
-				 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attr->device_cap_flags =
+		IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_PORT_ACTIVE_EVENT |
+		IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+		IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_XRC;
 	attr->max_sge = (int)l->max_sge;
 	attr->max_sge_rd = (int)l->max_sge_rd;
 	attr->max_cq = (int)l->max_cq;
@@ -204,6 +207,7 @@ int verbs_query_device_ex(struct ibv_context *context,
 		ODP_UD | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
 	all.odp_caps.per_transport_caps.uc_odp_caps = ODP_UD | IBV_ODP_SUPPORT_WRITE;
 	all.odp_caps.per_transport_caps.ud_odp_caps = ODP_UD;
+	all.xrc_odp_caps = all.odp_caps.per_transport_caps.rc_odp_caps;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 	memset(attr, 0, size);
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));

@@ -212,34 +212,50 @@ void verbs_events_close(struct verbs_device_context *context)
 	pthread_mutex_destroy(&context->event_lock);
 }
 
-static void on_async(struct rvt_context *rvt, enum rvt_event type, struct rvt_qp *qp,
-		     struct rvt_cq *cq, struct rvt_srq *srq)
+static void append(struct verbs_device_context *context, const struct ibv_async_event *ibv)
 {
-	struct verbs_device_context *context = rvt->owner;
-	struct verbs_event *event;
+	struct verbs_event *event = calloc(1, sizeof(*event));
 
-	/* An object that is just being made, or destroyed, has no events. */
-	if (!context || (qp && !qp->owner) || (cq && !cq->owner) || (srq && !srq->owner))
-		return;
-	event = calloc(1, sizeof(*event));
 	if (!event) {
 		lane_log(LANE_LOG_ERROR, "no memory for an asynchronous event: %s",
-			 ibv_event_type_str((int)type));
+			 ibv_event_type_str(ibv->event_type));
 		return;
 	}
-	event->ibv.event_type = (enum ibv_event_type)type;
-	if (qp)
-		event->ibv.element.qp = &((struct verbs_qp *)qp->owner)->ex.qp_base;
-	else if (cq)
-		event->ibv.element.cq = ibv_cq_ex_to_cq(&((struct verbs_cq *)cq->owner)->ex);
-	else if (srq)
-		event->ibv.element.srq = &((struct verbs_srq *)srq->owner)->ibv;
-	else
-		event->ibv.element.port_num = 1;
+	event->ibv = *ibv;
 	pthread_mutex_lock(&context->event_lock);
 	list_append(&context->events, &event->node);
 	pthread_mutex_unlock(&context->event_lock);
 	raise_fd(context->verbs.context.async_fd);
+}
+
+static void on_async(struct rvt_context *rvt, enum rvt_event type, struct rvt_qp *qp,
+		     struct rvt_cq *cq, struct rvt_srq *srq)
+{
+	struct ibv_async_event event = { .event_type = (enum ibv_event_type)type };
+	struct verbs_device_context *context = rvt->owner;
+
+	/* An object that is just being made, or destroyed, has no events. */
+	if (!context || (qp && !qp->owner) || (cq && !cq->owner) || (srq && !srq->owner))
+		return;
+	if (qp) {
+		struct verbs_qp *first = qp->owner;
+
+		event.element.qp = &first->ex.qp_base;
+		append(context, &event);
+		/* All who opened it hear of it. */
+		list_for_each(node, &first->openers) {
+			event.element.qp = &list_entry(node, struct verbs_qp, openers)->ex.qp_base;
+			append(context, &event);
+		}
+		return;
+	}
+	if (cq)
+		event.element.cq = ibv_cq_ex_to_cq(&((struct verbs_cq *)cq->owner)->ex);
+	else if (srq)
+		event.element.srq = &((struct verbs_srq *)srq->owner)->ibv;
+	else
+		event.element.port_num = 1;
+	append(context, &event);
 }
 
 const struct lane_events verbs_events = {

@@ -18,6 +18,7 @@ enum handle_kind {
 	HANDLE_CQ,
 	HANDLE_SRQ,
 	HANDLE_QP,
+	HANDLE_XRCD,
 	HANDLE_KINDS,
 };
 

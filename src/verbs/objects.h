@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "runtime/lane.h"
 #include "rvt/mw.h"
+#include "rvt/xrcd.h"
 #include "verbs/abi.h"
 #include "verbs/handles.h"
 
@@ -86,6 +87,12 @@ struct verbs_cq {
 	uint64_t wallclock_offset_ns;
 };
 
+struct verbs_xrcd {
+	struct ibv_xrcd ibv;
+	struct handle handle;
+	struct rvt_xrcd *rvt;
+};
+
 struct verbs_srq {
 	struct ibv_srq ibv;
 	struct handle handle;
@@ -115,7 +122,9 @@ struct verbs_qp {
 	uint64_t newer[8]; /* fields that newer headers append to ibv_qp_ex */
 	struct handle handle;
 	struct rvt_qp *rvt;
-	bool extended; /* created for the ibv_wr_* functions */
+	struct list_node
+		openers; /* a ring: all that stand for the same rvt; under the lane's lock */
+	bool extended;	 /* created for the ibv_wr_* functions */
 	bool signal_all;
 	uint64_t send_ops; /* which of them */
 	uint32_t async_delivered;
@@ -152,6 +161,7 @@ TO_OBJECT(ah, AH)
 TO_OBJECT(cq, CQ)
 TO_OBJECT(srq, SRQ)
 TO_OBJECT(qp, QP)
+TO_OBJECT(xrcd, XRCD)
 #undef TO_OBJECT
 
 static inline struct verbs_channel *to_channel(struct ibv_comp_channel *p)
@@ -175,6 +185,9 @@ int verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 void verbs_cq_extend(struct verbs_cq *cq, uint64_t wc_flags);
 struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+struct ibv_xrcd *verbs_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int verbs_close_xrcd(struct ibv_xrcd *xrcd);
 int verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void verbs_qp_extend(struct verbs_qp *qp);

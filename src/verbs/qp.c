@@ -7,19 +7,25 @@
 
 static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *from)
 {
-	struct verbs_cq *send_cq = to_cq(from->send_cq), *recv_cq = to_cq(from->recv_cq);
-	struct verbs_srq *srq = to_srq(from->srq);
+	bool target = from->qp_type == IBV_QPT_XRC_RECV,
+	     initiator = from->qp_type == IBV_QPT_XRC_SEND;
+	struct verbs_cq *send_cq = target ? NULL : to_cq(from->send_cq);
+	struct verbs_cq *recv_cq = target || initiator ? NULL : to_cq(from->recv_cq);
+	struct verbs_srq *srq = target || initiator ? NULL : to_srq(from->srq);
+	struct verbs_xrcd *xrcd = target ? to_xrcd(from->xrcd) : NULL;
 
 	if (from->qp_type != IBV_QPT_RC && from->qp_type != IBV_QPT_UC &&
-	    from->qp_type != IBV_QPT_UD)
+	    from->qp_type != IBV_QPT_UD && !target && !initiator)
 		return -EOPNOTSUPP;
-	if (!send_cq || !recv_cq || (from->srq && !srq))
+	if ((!target && !send_cq) || (!target && !initiator && (!recv_cq || (from->srq && !srq))) ||
+	    (target && !xrcd))
 		return -EINVAL;
 	*to = (struct rvt_qp_init){
 		.type = (enum rvt_qp_type)from->qp_type,
-		.send_cq = send_cq->rvt,
-		.recv_cq = recv_cq->rvt,
+		.send_cq = send_cq ? send_cq->rvt : NULL,
+		.recv_cq = recv_cq ? recv_cq->rvt : NULL,
 		.srq = srq ? srq->rvt : NULL,
+		.xrcd = xrcd ? xrcd->rvt : NULL,
 		.cap = { from->cap.max_send_wr, from->cap.max_recv_wr, from->cap.max_send_sge,
 			 from->cap.max_recv_sge, from->cap.max_inline_data },
 		.signal_all = from->sq_sig_all,
@@ -36,14 +42,27 @@ static void from_cap(struct ibv_qp_cap *to, const struct rvt_qp_cap *from)
 	to->max_inline_data = from->max_inline_data;
 }
 
-static struct ibv_qp *create(struct ibv_pd *ibv_pd, struct ibv_qp_init_attr_ex *attr)
+static void init_handle(struct verbs_qp *qp, struct ibv_context *context)
 {
-	struct verbs_pd *pd = to_pd(ibv_pd);
+	struct ibv_qp *ibv = &qp->ex.qp_base;
+
+	ibv->context = context;
+	ibv->state = IBV_QPS_RESET;
+	list_init(&qp->openers);
+	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_mutex_init(&qp->batch_lock, NULL);
+	pthread_cond_init(&ibv->cond, NULL);
+}
+
+static struct ibv_qp *create(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
+	struct verbs_pd *pd = target ? NULL : to_pd(attr->pd);
 	struct ibv_qp *ibv;
 	struct verbs_qp *qp;
 	int err;
 
-	if (!pd || attr->send_cq == NULL || attr->recv_cq == NULL)
+	if (!pd && !target)
 		return fail(-EINVAL);
 	qp = HANDLE_NEW(struct verbs_qp, HANDLE_QP);
 	if (!qp)
@@ -55,22 +74,19 @@ static struct ibv_qp *create(struct ibv_pd *ibv_pd, struct ibv_qp_init_attr_ex *
 	}
 	qp->init.owner = qp;
 	qp->signal_all = attr->sq_sig_all;
+	init_handle(qp, context);
 	ibv = &qp->ex.qp_base;
-	ibv->context = ibv_pd->context;
 	ibv->qp_context = attr->qp_context;
-	ibv->pd = ibv_pd;
-	ibv->send_cq = attr->send_cq;
-	ibv->recv_cq = attr->recv_cq;
-	ibv->srq = attr->srq;
+	ibv->pd = pd ? attr->pd : NULL;
+	ibv->send_cq = target ? NULL : attr->send_cq;
+	ibv->recv_cq = qp->init.recv_cq ? attr->recv_cq : NULL;
+	ibv->srq = qp->init.srq ? attr->srq : NULL;
 	ibv->qp_type = attr->qp_type;
-	ibv->state = IBV_QPS_RESET;
-	pthread_mutex_init(&ibv->mutex, NULL);
-	pthread_mutex_init(&qp->batch_lock, NULL);
-	pthread_cond_init(&ibv->cond, NULL);
-	if (!enter(ibv->context)) {
+	if (!enter(context)) {
 		err = -ENODEV;
 	} else {
-		err = rvt_create_qp(pd->rvt, &qp->init, &qp->rvt);
+		qp->init.context = to_context(context)->rvt;
+		err = rvt_create_qp(pd ? pd->rvt : NULL, &qp->init, &qp->rvt);
 		if (!err) {
 			ibv->qp_num = qp->rvt->number;
 			if (attr->qp_type == IBV_QPT_UD)
@@ -103,7 +119,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	ex.cap = attr->cap;
 	ex.qp_type = attr->qp_type;
 	ex.sq_sig_all = attr->sq_sig_all;
-	qp = create(pd, &ex);
+	ex.pd = pd;
+	qp = to_pd(pd) ? create(pd->context, &ex) : fail(-EINVAL);
 	if (qp)
 		attr->cap = ex.cap;
 	return qp;
@@ -117,6 +134,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
   IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |                          \
   IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |             \
   QP_EX_WITH_FLUSH)
+#define SEND_OPS_XRC \
+ (SEND_OPS_RC &      \
+  ~(unsigned)(IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV))
 #define SEND_OPS_UC                                                                      \
  (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
   IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
@@ -130,22 +150,30 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	if (!attr || !context)
 		return fail(-EINVAL);
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
-					  IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
+					  IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_XRCD) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
 		return fail(-EOPNOTSUPP);
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context)
+	if (attr->qp_type == IBV_QPT_XRC_RECV) {
+		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !to_xrcd(attr->xrcd) ||
+		    attr->xrcd->context != context)
+			return fail(-EINVAL);
+	} else if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !to_pd(attr->pd) ||
+		   attr->pd->context != context) {
 		return fail(-EINVAL);
+	}
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		ops = attr->send_ops_flags;
-		possible = attr->qp_type == IBV_QPT_RC	 ? SEND_OPS_RC
-			   : attr->qp_type == IBV_QPT_UC ? SEND_OPS_UC
-							 : SEND_OPS_UD;
+		possible = attr->qp_type == IBV_QPT_RC	       ? SEND_OPS_RC
+			   : attr->qp_type == IBV_QPT_UC       ? SEND_OPS_UC
+			   : attr->qp_type == IBV_QPT_XRC_SEND ? SEND_OPS_XRC
+			   : attr->qp_type == IBV_QPT_XRC_RECV ? 0
+							       : SEND_OPS_UD;
 		/* The functions of an operation that is not asked for may be missing in the
 		 * program's table. */
 		if (ops & ~possible)
 			return fail(-EOPNOTSUPP);
 	}
-	qp = create(attr->pd, attr);
+	qp = create(context, attr);
 	if (qp && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		struct verbs_qp *object = to_qp(qp);
 
@@ -154,6 +182,79 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 		verbs_qp_extend(object);
 	}
 	return qp;
+}
+
+/* The living XRC_RECV queue pair of this number in that domain. Entered. */
+static struct rvt_qp *find_target(struct rvt_device *device, uint32_t number,
+				  const struct rvt_xrcd *xrcd, const struct rvt_context *context)
+{
+	struct rvt_qp *qp = rvt_find_qp(device, number);
+
+	return qp && qp->owner && qp->xrcd && qp->xrcd == xrcd && qp->context == context ? qp
+											 : NULL;
+}
+
+struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	const uint32_t needed =
+		IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	struct verbs_xrcd *xrcd;
+	struct rvt_device *device;
+	struct verbs_qp *qp;
+	struct ibv_qp *ibv;
+
+	if (!attr || (attr->comp_mask & ~(uint32_t)IBV_QP_OPEN_ATTR_CONTEXT) != needed ||
+	    attr->qp_type != IBV_QPT_XRC_RECV || !(xrcd = to_xrcd(attr->xrcd)) ||
+	    xrcd->ibv.context != context)
+		return fail(-EINVAL);
+	qp = HANDLE_NEW(struct verbs_qp, HANDLE_QP);
+	if (!qp)
+		return fail(-ENOMEM);
+	init_handle(qp, context);
+	ibv = &qp->ex.qp_base;
+	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
+		ibv->qp_context = attr->qp_context;
+	ibv->qp_type = attr->qp_type;
+	ibv->qp_num = ibv->handle = attr->qp_num;
+	device = enter(context);
+	if (device) {
+		qp->rvt = find_target(device, attr->qp_num, xrcd->rvt, to_context(context)->rvt);
+		if (qp->rvt) {
+			struct verbs_qp *other = qp->rvt->owner;
+
+			list_append(&other->openers, &qp->openers);
+			ibv->state = (enum ibv_qp_state)qp->rvt->state;
+		} else {
+			lane_log(
+				LANE_LOG_WARN,
+				"ibv_open_qp: this process has no XRC_RECV queue pair %u in that domain and context; "
+				"those of other processes cannot be opened",
+				attr->qp_num);
+		}
+		lane_leave();
+	}
+	if (!qp->rvt) {
+		handle_free(&qp->handle, HANDLE_QP);
+		return fail(-EINVAL);
+	}
+	handle_publish(&qp->handle, HANDLE_QP);
+	return ibv;
+}
+
+/* The queue pair goes with the last handle that stands for it. Entered. */
+static int leave_qp(struct verbs_qp *qp)
+{
+	struct rvt_qp *rvt = qp->rvt;
+
+	qp->rvt = NULL;
+	if (!list_empty(&qp->openers)) {
+		rvt->owner = list_entry(qp->openers.next, struct verbs_qp, openers);
+		list_unlink(&qp->openers);
+		return 0;
+	}
+	lane_settle();
+	rvt->owner = NULL;
+	return rvt_destroy_qp(rvt);
 }
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
@@ -219,13 +320,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	if (!enter(ibv->context))
 		return ENODEV;
 	err = handle_ok(&qp->handle, HANDLE_QP) && qp->rvt ? 0 : -EINVAL;
-	if (!err) {
-		lane_settle();
-		qp->rvt->owner = NULL;
-		err = rvt_destroy_qp(qp->rvt);
-		if (!err)
-			qp->rvt = NULL;
-	}
+	if (!err)
+		err = leave_qp(qp);
 	lane_leave_sending();
 	if (err)
 		return -err;

@@ -205,6 +205,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibv, uint32_t qp
 	w->wr.remote_qkey = qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
+{
+	struct verbs_batch_wr *w = current(&qp_of(ex)->batch);
+
+	if (w)
+		w->wr.remote_srqn = srqn;
+}
+
 static void add_sges(struct verbs_batch *batch, const struct ibv_sge *list, size_t count)
 {
 	struct verbs_batch_wr *w = current(batch);
@@ -368,6 +376,7 @@ void verbs_qp_extend(struct verbs_qp *qp)
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;

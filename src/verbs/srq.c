@@ -5,30 +5,35 @@
 #include "verbs/objects.h"
 #include "verbs/work.h"
 
-struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *init)
+/* @xrc: of type XRC, with the domain and CQ in @attr. */
+static struct ibv_srq *create(struct ibv_srq_init_attr_ex *attr, bool xrc)
 {
-	struct verbs_pd *pd = to_pd(ibv);
-	uint32_t max_wr, max_sge;
+	struct verbs_xrcd *xrcd = xrc ? to_xrcd(attr->xrcd) : NULL;
+	struct verbs_cq *cq = xrc ? to_cq(attr->cq) : NULL;
+	struct verbs_pd *pd = to_pd(attr->pd);
 	struct verbs_srq *srq;
+	uint32_t max_wr = attr->attr.max_wr, max_sge = attr->attr.max_sge;
 	int err;
 
-	if (!pd || !init)
+	if (!pd || (xrc && (!xrcd || !cq || xrcd->ibv.context != pd->ibv.context)))
 		return fail(-EINVAL);
 	srq = HANDLE_NEW(struct verbs_srq, HANDLE_SRQ);
 	if (!srq)
 		return fail(-ENOMEM);
-	max_wr = init->attr.max_wr;
-	max_sge = init->attr.max_sge;
-	srq->ibv.context = ibv->context;
-	srq->ibv.srq_context = init->srq_context;
-	srq->ibv.pd = ibv;
+	srq->ibv.context = pd->ibv.context;
+	srq->ibv.srq_context = attr->srq_context;
+	srq->ibv.pd = attr->pd;
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
-	if (!enter(ibv->context)) {
+	if (!enter(srq->ibv.context)) {
 		err = -ENODEV;
 	} else {
 		/* srq_limit is ignored at creation: ibv_create_srq(3). */
-		err = rvt_create_srq(pd->rvt, &max_wr, &max_sge, 0, &srq->rvt);
+		if (xrc)
+			err = rvt_create_xrc_srq(pd->rvt, xrcd->rvt, cq->rvt, &max_wr, &max_sge,
+						 &srq->rvt);
+		else
+			err = rvt_create_srq(pd->rvt, &max_wr, &max_sge, 0, &srq->rvt);
 		if (!err) {
 			srq->rvt->owner = srq;
 			srq->ibv.handle = srq->rvt->res.id;
@@ -39,32 +44,47 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 		handle_free(&srq->handle, HANDLE_SRQ);
 		return fail(err);
 	}
-	init->attr.max_wr = max_wr;
-	init->attr.max_sge = max_sge;
+	attr->attr.max_wr = max_wr;
+	attr->attr.max_sge = max_sge;
 	handle_publish(&srq->handle, HANDLE_SRQ);
 	return &srq->ibv;
 }
 
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	struct ibv_srq_init_attr_ex ex = { .pd = pd };
+	struct ibv_srq *srq;
+
+	if (!init)
+		return fail(-EINVAL);
+	ex.srq_context = init->srq_context;
+	ex.attr = init->attr;
+	srq = create(&ex, false);
+	if (srq)
+		init->attr = ex.attr;
+	return srq;
+}
+
+#define KNOWN \
+ (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ)
+
 struct ibv_srq *verbs_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
-	struct ibv_srq_init_attr basic;
-	struct ibv_srq *srq;
+	enum ibv_srq_type type = IBV_SRQT_BASIC;
+	uint32_t needed = IBV_SRQ_INIT_ATTR_PD;
 
 	if (!attr)
 		return fail(-EINVAL);
-	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD) ||
-	    (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC))
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE)
+		type = attr->srq_type;
+	if (attr->comp_mask & ~(uint32_t)KNOWN || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
 		return fail(-EOPNOTSUPP);
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !to_pd(attr->pd) ||
+	if (type == IBV_SRQT_XRC)
+		needed |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	if ((attr->comp_mask & needed) != needed || !to_pd(attr->pd) ||
 	    attr->pd->context != context)
 		return fail(-EINVAL);
-	memset(&basic, 0, sizeof(basic));
-	basic.srq_context = attr->srq_context;
-	basic.attr = attr->attr;
-	srq = ibv_create_srq(attr->pd, &basic);
-	if (srq)
-		attr->attr = basic.attr;
-	return srq;
+	return create(attr, type == IBV_SRQT_XRC);
 }
 
 int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
@@ -121,12 +141,17 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	return 0;
 }
 
-int verbs_get_srq_num(struct ibv_srq *srq, uint32_t *number)
+int verbs_get_srq_num(struct ibv_srq *ibv, uint32_t *number)
 {
+	struct verbs_srq *srq = to_srq(ibv);
+
+	if (!srq || !number)
+		return EINVAL;
 	/* Only SRQs of XRC have one. */
-	(void)srq;
-	(void)number;
-	return EOPNOTSUPP;
+	if (!srq->rvt->xrcd)
+		return EOPNOTSUPP;
+	*number = srq->rvt->res.id;
+	return 0;
 }
 
 int verbs_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)

@@ -34,6 +34,8 @@ int work_read_send(struct work_send *to, const struct ibv_send_wr *from, enum ib
 		.imm_data = wr.imm_data,
 		.invalidate_rkey = wr.invalidate_rkey,
 	};
+	if (type == IBV_QPT_XRC_SEND)
+		to->wr.remote_srqn = wr.qp_type.xrc.remote_srqn;
 	if (wr.opcode == IBV_WR_BIND_MW) {
 		/* Those of type 1 are for ibv_bind_mw(). */
 		if (!verbs_to_rvt_bind(&to->wr.bind, wr.bind_mw.mw, wr.bind_mw.rkey,
