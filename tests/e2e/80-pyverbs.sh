@@ -7,8 +7,8 @@
 . "${0%/*}/lib.sh"
 
 : "${PYVERBS_TESTS:=/usr/share/doc/rdma-core/tests}"
-: "${E2E_PYVERBS:=addr:3 atomic:7 cq:4 cq_events:2 cqex:4 device:13 fork:1 mr:12 odp:14 parent_domain:5 pd:4 qp:21
-	qpex:18 relaxed_ordering:2 shared_pd:0 srq:0}"
+: "${E2E_PYVERBS:=addr:3 atomic:9 cq:4 cq_events:2 cqex:5 device:13 fork:1 mr:12 odp:15 parent_domain:5 pd:4 qp:21
+	qpex:20 relaxed_ordering:3 shared_pd:0 srq:0}"
 python=/usr/bin/python3
 
 if ! $python -c 'import pyverbs.device' 2>/dev/null; then
