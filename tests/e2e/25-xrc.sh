@@ -13,13 +13,14 @@ else
 	skip "ibv_xsrq_pingpong" "not installed"
 fi
 # perftest keeps its domains in files of fixed names, which may be somebody else's.
-domains="/tmp/xrc_domain_client /tmp/xrc_domain_server"
+domains="/tmp/xrc_domain /tmp/xrc_domain_client /tmp/xrc_domain_server"
 # shellcheck disable=SC2086
 rm -f $domains 2>/dev/null
-E2E_AT_EXIT="rm -f $domains"
+remove_domains() { rm -f $domains; }
+E2E_AT_EXIT=remove_domains
 if ! have ib_send_bw; then
 	skip "perftest with XRC" "not installed"
-elif [ -e /tmp/xrc_domain_client ] || [ -e /tmp/xrc_domain_server ]; then
+elif [ -n "$(ls /tmp/xrc_domain* 2>/dev/null)" ]; then
 	skip "perftest with XRC" "/tmp/xrc_domain_* belong to somebody else"
 else
 	for op in send write read; do
