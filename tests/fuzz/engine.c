@@ -12,10 +12,11 @@
 #include "fuzz.h"
 #include "roce/qp.h"
 #include "rvt/mw.h"
+#include "rvt/xrcd.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-#define QPS	4
+#define QPS	6
 #define MEMORY	16384u
 #define GUARD	4096u
 #define MARK	0xa5
@@ -31,7 +32,8 @@ static struct {
 	struct rvt_context *context;
 	struct rvt_pd *pd;
 	struct rvt_cq *cq;
-	struct rvt_srq *srq;
+	struct rvt_srq *srq, *xrc_srq;
+	struct rvt_xrcd *xrcd;
 	struct rvt_ah *ah;
 	struct rvt_mr *mr;
 	struct rvt_mw *mw;
@@ -45,7 +47,8 @@ static struct {
 	unsigned fail_in; /* the so manieth allocation fails; 0: none does */
 } w;
 
-static const enum rvt_qp_type types[QPS] = { RVT_QPT_RC, RVT_QPT_RC, RVT_QPT_UC, RVT_QPT_UD };
+static const enum rvt_qp_type types[QPS] = { RVT_QPT_RC, RVT_QPT_RC,	  RVT_QPT_UC,
+					     RVT_QPT_UD, RVT_QPT_XRC_INI, RVT_QPT_XRC_TGT };
 
 static void *allocate(void *context, size_t size)
 {
@@ -202,7 +205,7 @@ static int to_state(struct rvt_qp *qp, struct rvt_qp_attr *attr, enum rvt_qp_sta
 /* RESET to RTS. What fails for want of memory leaves the queue pair where it came. */
 static void connect_qp(struct rvt_qp *qp, uint8_t variant)
 {
-	bool rc = qp->type == RVT_QPT_RC;
+	bool rc = rvt_reliable(qp->type); /* either side of XRC takes the attributes of both */
 	struct rvt_qp_attr attr = {
 		.port_num = 1,
 		.path_mtu = variant & 1 ? RVT_MTU_256 : RVT_MTU_1024,
@@ -281,6 +284,8 @@ static void begin(void)
 	FUZZ_CHECK(!rvt_alloc_pd(w.context, &w.pd));
 	FUZZ_CHECK(!rvt_create_cq(w.context, 64, &w.cq));
 	FUZZ_CHECK(!rvt_create_srq(w.pd, &srq_wr, &srq_sge, 2, &w.srq));
+	FUZZ_CHECK(!rvt_open_xrcd(&w.device, NULL, true, false, &w.xrcd));
+	FUZZ_CHECK(!rvt_create_xrc_srq(w.pd, w.xrcd, w.cq, &srq_wr, &srq_sge, &w.xrc_srq));
 	FUZZ_CHECK(!rvt_create_ah(w.pd, &ah, &w.ah));
 	FUZZ_CHECK(!rvt_alloc_mw(w.pd, RVT_MW_TYPE_2, &w.mw));
 	w.mr = reg();
@@ -293,7 +298,10 @@ static void begin(void)
 			.cap = { DEPTH, i == 1 ? 0 : DEPTH, 2, 2, 64 },
 		};
 
-		FUZZ_CHECK(!rvt_create_qp(w.pd, &init, &w.qps[i]));
+		init.xrcd = w.xrcd;
+		init.context = w.context;
+		FUZZ_CHECK(!rvt_create_qp(types[i] == RVT_QPT_XRC_TGT ? NULL : w.pd, &init,
+					  &w.qps[i]));
 		connect_qp(w.qps[i], 0);
 	}
 }
@@ -308,6 +316,9 @@ static void end(void)
 		FUZZ_CHECK(!rvt_dereg_mr(w.mr));
 	FUZZ_CHECK(!rvt_destroy_ah(w.ah));
 	FUZZ_CHECK(!rvt_destroy_srq(w.srq));
+	if (w.xrc_srq)
+		FUZZ_CHECK(!rvt_destroy_srq(w.xrc_srq));
+	FUZZ_CHECK(!rvt_close_xrcd(w.xrcd));
 	FUZZ_CHECK(!rvt_destroy_cq(w.cq));
 	FUZZ_CHECK(!rvt_dealloc_pd(w.pd));
 	rvt_context_close(w.context);
@@ -421,7 +432,9 @@ static void packet_comes(struct input *in)
 		packet.opcode = (uint8_t)((packet.opcode & 0x1f) |
 					  (types[target] == RVT_QPT_UC	 ? OPCODE_UC
 					   : types[target] == RVT_QPT_UD ? OPCODE_UD
+					   : target >= 4		 ? OPCODE_XRC
 									 : 0));
+	packet.srqn = shape & 1 || !w.xrc_srq ? take(in) : w.xrc_srq->res.id;
 	packet.psn = some_psn(in, qp);
 	packet.reth.va = packet.atomic.va = some_address(in);
 	packet.reth.rkey = packet.atomic.rkey = packet.ieth = some_key(in);
@@ -499,8 +512,14 @@ static void post_recv(struct input *in)
 	unsigned which = take(in) % QPS;
 	struct rvt_sge sge = { some_address(in), some_length(in), some_key(in) };
 	struct rvt_recv_wr wr = { .wr_id = 2, .sg_list = &sge, .num_sge = take(in) & 1 };
-	int err = which == 1 ? rvt_post_srq_recv(w.srq, &wr) : rvt_post_recv(w.qps[which], &wr);
+	int err;
 
+	if (which == 1)
+		err = rvt_post_srq_recv(w.srq, &wr);
+	else if (which == 5 && w.xrc_srq)
+		err = rvt_post_srq_recv(w.xrc_srq, &wr);
+	else
+		err = rvt_post_recv(w.qps[which], &wr);
 	FUZZ_CHECK(err <= 0);
 }
 
@@ -540,6 +559,17 @@ static void change_memory(struct input *in)
 {
 	uint8_t how = take(in);
 
+	/* The queue that XRC requests name goes, perhaps in the middle of a message, or comes
+	 * again. */
+	if (how == 0xff) {
+		uint32_t max_wr = DEPTH, max_sge = 2;
+
+		if (w.xrc_srq && !rvt_destroy_srq(w.xrc_srq))
+			w.xrc_srq = NULL;
+		else if (rvt_create_xrc_srq(w.pd, w.xrcd, w.cq, &max_wr, &max_sge, &w.xrc_srq))
+			w.xrc_srq = NULL;
+		return;
+	}
 	if (!w.mr) {
 		w.mr = reg();
 	} else if (how & 1) {
