@@ -19,7 +19,7 @@ struct group {
 			  without us */
 	int strays_fd; /* epoll, of the watched; readable when there are strays */
 	bool watched[SLOT_COUNT]; /* nobody has it: what arrives is thrown away and counted */
-	bool open;
+	bool open, recovered;
 };
 
 void group_init(struct group *group);
@@ -38,6 +38,9 @@ void group_watch(struct group *group, unsigned slot, bool on);
 unsigned group_strays(struct group *group);
 /** group_drain() - the same for one slot and all of it, before somebody gets it. */
 unsigned group_drain(struct group *group, unsigned slot);
+/** group_leave() - the slot's socket outlives its owner: out of all multicast groups that he had
+ * joined. */
+void group_leave(const struct group *group, unsigned slot);
 void group_close(struct group *group);
 
 /* holder.c */

@@ -28,6 +28,10 @@
 # define UDP_NO_CHECK6_RX 102
 #endif
 
+#ifndef IPV6_MULTICAST_ALL
+# define IPV6_MULTICAST_ALL 29
+#endif
+
 #define PORT	     4791
 #define RECEIVE_SIZE (8 * 1024 * 1024)
 
@@ -36,7 +40,7 @@ void group_init(struct group *g)
 	for (unsigned i = 0; i < SLOT_COUNT; i++)
 		g->sockets[i] = -1;
 	g->parking = g->strays_fd = -1;
-	g->open = false;
+	g->open = g->recovered = false;
 	memset(g->watched, 0, sizeof(g->watched));
 }
 
@@ -104,6 +108,14 @@ static void set(int fd, int level, int option, int value)
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
+/* A multicast packet goes to every socket of the port that is in the group; without this, also to
+ * all that are not. */
+static void only_own_groups(int fd)
+{
+	set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+}
+
 static void set_options(int fd)
 {
 	set(fd, IPPROTO_UDP, UDP_GRO, 1);
@@ -112,6 +124,7 @@ static void set_options(int fd)
 	set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
 	set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	only_own_groups(fd);
 	set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_SIZE);
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_SIZE);
 }
@@ -259,7 +272,7 @@ int group_recover(struct group *g, int parking, int lock)
 		return err;
 	}
 	g->parking = parking;
-	g->open = true;
+	g->open = g->recovered = true;
 	return 0;
 }
 

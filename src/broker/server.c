@@ -196,6 +196,8 @@ static void look_after_slots(struct server *s, bool fresh)
 		}
 		if (!fresh)
 			slots_freed(&s->slots, slot, now_ms());
+		if (!fresh || s->group.recovered)
+			group_leave(&s->group, slot);
 		group_watch(&s->group, slot, true);
 	}
 }
@@ -215,6 +217,7 @@ static int welcome(struct server *s, struct client *c)
 			      err == -EUSERS ? "all 126 slots of this network namespace are in use"
 					     : "cannot lock a slot in the runtime directory");
 	own(s, c, slot);
+	group_leave(&s->group, slot);
 	s->strays += group_drain(&s->group, slot);
 	ipc_message_init(&m, IPC_WELCOME);
 	m.slot = slot;

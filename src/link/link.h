@@ -41,8 +41,9 @@ struct link_datagram {
 	uint16_t source_port;
 	uint8_t traffic_class, hop_limit;
 	uint32_t flow_label;
-	bool local;	  /* came through the in-process queue */
-	int32_t *id_hint; /* a place of this source, for the ICRC's IPv4 identification */
+	unsigned interface; /* where it arrived; 0: unknown, or local */
+	bool local;	    /* came through the in-process queue */
+	int32_t *id_hint;   /* a place of this source, for the ICRC's IPv4 identification */
 	const uint8_t *data;
 	size_t length;
 };
@@ -69,10 +70,19 @@ bool link_way_unread(const struct link_way *way);
 /** link_way_local() - it ends in this process. */
 bool link_way_local(const struct link_way *way);
 
+/**
+ * link_join() - what arrives on @interface for the multicast group comes to our slot socket too.
+ * -EADDRINUSE: it did already. -ENODEV, -ENOBUFS: more groups than the host allows one socket.
+ */
+int link_join(struct link *link, unsigned interface, const struct gid *group) MUST_USE;
+/** link_leave() - the end of that. */
+void link_leave(struct link *link, unsigned interface, const struct gid *group);
+
 /* What a packet needs besides its way. */
 struct link_packet {
 	uint32_t qpn; /* of the destination */
 	uint8_t traffic_class;
+	uint8_t hop_limit; /* of multicast; other packets may go as far as they have to */
 	size_t length;
 	/*
 	 * Nobody acknowledges it, so nobody slows us down when the receiver is behind: then it

@@ -36,7 +36,7 @@ struct link_way {
 	struct link_way *next;
 	struct gid source, destination;
 	uint32_t slot;
-	bool local;
+	bool local, multicast;
 	struct way_socket *socket; /* NULL when local */
 	int receiver;	    /* a copy of the destination's socket, to see how full it is; -1 */
 	uint32_t unchecked; /* paced bytes since that was looked at */
@@ -53,7 +53,7 @@ struct link_way {
 struct train {
 	struct link_way *way;
 	uint32_t qpn;
-	uint8_t traffic_class;
+	uint8_t traffic_class, hop_limit;
 	bool closed; /* a shorter packet ended it */
 	uint32_t start, length;
 	uint16_t segment, count;

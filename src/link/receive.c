@@ -58,6 +58,7 @@ static size_t read_controls(struct msghdr *m, struct link_datagram *d)
 				memcpy(&info, CMSG_DATA(c), sizeof(info));
 				memcpy(d->destination.raw, prefix, sizeof(prefix));
 				memcpy(d->destination.raw + 12, &info.ipi_addr, 4);
+				d->interface = (unsigned)info.ipi_ifindex;
 			} else if (c->cmsg_type == IP_TTL) {
 				d->hop_limit = (uint8_t)value;
 			} else if (c->cmsg_type == IP_TOS) {
@@ -69,6 +70,7 @@ static size_t read_controls(struct msghdr *m, struct link_datagram *d)
 
 				memcpy(&info, CMSG_DATA(c), sizeof(info));
 				memcpy(d->destination.raw, &info.ipi6_addr, 16);
+				d->interface = (unsigned)info.ipi6_ifindex;
 			} else if (c->cmsg_type == IPV6_HOPLIMIT) {
 				d->hop_limit = (uint8_t)value;
 			} else if (c->cmsg_type == IPV6_TCLASS) {

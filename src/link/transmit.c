@@ -19,9 +19,10 @@ static bool train_takes(const struct train *t, const struct link_way *way,
 			const struct link_packet *packet)
 {
 	return !t->closed && t->way == way && t->qpn == packet->qpn &&
-	       t->traffic_class == packet->traffic_class && packet->length <= t->segment &&
-	       t->count < MAX_SEGMENTS && t->length + packet->length <= MAX_TRAIN &&
-	       way->socket->segmentation;
+	       t->traffic_class == packet->traffic_class &&
+	       (!way->multicast || t->hop_limit == packet->hop_limit) &&
+	       packet->length <= t->segment && t->count < MAX_SEGMENTS &&
+	       t->length + packet->length <= MAX_TRAIN && way->socket->segmentation;
 }
 
 uint8_t *link_reserve(struct link *link, struct link_way *way, const struct link_packet *packet,
@@ -56,6 +57,7 @@ uint8_t *link_reserve(struct link *link, struct link_way *way, const struct link
 		*last = (struct train){ .way = way,
 					.qpn = packet->qpn,
 					.traffic_class = packet->traffic_class,
+					.hop_limit = packet->hop_limit,
 					.start = link->arena_used,
 					.segment = (uint16_t)length };
 	}
@@ -92,7 +94,7 @@ void link_cancel(struct link *link)
 }
 
 union control {
-	char bytes[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(uint16_t)) + 2 * CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
 };
 
@@ -111,6 +113,7 @@ static void add_control(struct msghdr *m, size_t *used, int level, int type, con
 static void fill_message(struct link *link, const struct train *t, struct msghdr *m,
 			 struct iovec *iov, union control *control)
 {
+	bool v4 = t->way->address_length == sizeof(struct sockaddr_in);
 	size_t used = 0;
 
 	iov->iov_base = link->arena + t->start;
@@ -126,10 +129,19 @@ static void fill_message(struct link *link, const struct train *t, struct msghdr
 	if (t->traffic_class) {
 		int class = t->traffic_class;
 
-		if (t->way->address_length == sizeof(struct sockaddr_in))
+		if (v4)
 			add_control(m, &used, IPPROTO_IP, IP_TOS, &class, sizeof(class));
 		else
 			add_control(m, &used, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class));
+	}
+	if (t->way->multicast) {
+		/* The host's default for groups is 1, and 0 cannot be said. */
+		int hops = t->hop_limit ? t->hop_limit : 1;
+
+		if (v4)
+			add_control(m, &used, IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
+		else
+			add_control(m, &used, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops, sizeof(hops));
 	}
 	m->msg_controllen = used;
 	if (!used)

@@ -40,7 +40,7 @@ static socklen_t fill_address(void *to, const struct gid *gid, uint16_t port, un
 	v6->sin6_family = AF_INET6;
 	v6->sin6_port = htons(port);
 	memcpy(&v6->sin6_addr, gid->raw, 16);
-	if (gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80)
+	if ((gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80) || gid->raw[0] == 0xff)
 		v6->sin6_scope_id = interface;
 	return sizeof(*v6);
 }
@@ -86,12 +86,16 @@ static int open_socket(const struct gid *source, unsigned interface, uint32_t sl
 		close(low);
 	/* Never fragment, and an IP identification that is known: 0, or the index in a train. */
 	if (v4) {
+		struct ip_mreqn out = { .imr_ifindex = (int)interface };
+
 		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 		set_option(fd, IPPROTO_IP, IP_TTL, 64);
+		(void)setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &out, sizeof(out));
 	} else {
 		set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 		set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
 		set_option(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 64);
+		set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
 	}
 	set_option(fd, SOL_SOCKET, SO_SNDBUF, 4 * 1024 * 1024);
 	/* Nobody reads from it: what strangers send here must not use memory. */
@@ -175,6 +179,7 @@ int link_resolve(struct link *link, const struct gid *source, const struct gid *
 	way->source = *source;
 	way->destination = *destination;
 	way->slot = slot;
+	way->multicast = gid_is_multicast(destination);
 	way->local = slot == link->config.slot &&
 		     link->config.interface_of(link->config.context, destination);
 	way->receiver = -1;

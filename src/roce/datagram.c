@@ -132,7 +132,7 @@ static enum rvt_verdict deliver(struct roce_qp *qp, const struct packet *packet,
 	return verdict;
 }
 
-/* One QP gets one message. A multicast packet is to be given to each attached QP in this way. */
+/* One QP gets one message; of a multicast packet each attached QP does. */
 void roce_datagram_receive(struct roce_qp *qp, const struct packet *packet,
 			   const struct roce_datagram *datagram)
 {

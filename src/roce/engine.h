@@ -63,6 +63,8 @@ struct roce_datagram {
 	uint16_t source_port;
 	uint8_t traffic_class, hop_limit;
 	uint32_t flow_label;
+	uint32_t interface; /* where it arrived; what rvt_port.interface is compared with, of
+			       multicast packets */
 	bool trusted;
 	int32_t *id_hint; /* icrc_check()'s memory for this source, or NULL */
 	const uint8_t *data;

@@ -6,6 +6,7 @@
  * dearest check, and counters of the cheaper ones say more about what is wrong.
  */
 #include "roce/qp.h"
+#include "rvt/mcast.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 
@@ -69,6 +70,22 @@ static bool icrc_fits(const struct roce_datagram *datagram)
 	       icrc_check(&route, datagram->data, datagram->length, datagram->id_hint);
 }
 
+/* The last checks, the same for whatever QPs it is for. */
+static bool believable(struct roce_engine *engine, struct roce_qp *qp, const struct packet *packet,
+		       const struct roce_datagram *datagram)
+{
+	if (!pkey_fits(packet->pkey)) {
+		roce_drop(engine, RVT_COUNT_drop_pkey, RVT_DROP_PKEY, qp, packet->pkey, 0);
+		return false;
+	}
+	if (!icrc_fits(datagram)) {
+		roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, qp, 0, 0);
+		return false;
+	}
+	rvt_count(engine->device, RVT_COUNT_rcvd_pkts);
+	return true;
+}
+
 /* The checks in the order that decides which counter tells. Return: may the QP see the packet? */
 static bool accept(struct roce_engine *engine, struct roce_qp *qp, const struct packet *packet,
 		   const struct roce_datagram *datagram)
@@ -85,16 +102,46 @@ static bool accept(struct roce_engine *engine, struct roce_qp *qp, const struct 
 		roce_drop(engine, RVT_COUNT_drop_address, RVT_DROP_ADDRESS, qp, 0, 0);
 		return false;
 	}
-	if (!pkey_fits(packet->pkey)) {
-		roce_drop(engine, RVT_COUNT_drop_pkey, RVT_DROP_PKEY, qp, packet->pkey, 0);
-		return false;
+	return believable(engine, qp, packet, datagram);
+}
+
+/* What the QP itself sent, if it does not want that back. */
+static bool blocked_echo(const struct rvt_qp *qp, const struct packet *packet,
+			 const struct roce_datagram *datagram)
+{
+	return qp->block_self && packet->deth.src_qpn == qp->number &&
+	       own_address(qp->context->port, &datagram->source);
+}
+
+/* One packet, and one message for each QP that is in the group. */
+static void multicast(struct roce_engine *engine, const struct packet *packet,
+		      const struct roce_datagram *datagram)
+{
+	struct rvt_mcast *group =
+		rvt_mcast_find(engine->device, datagram->interface, &datagram->destination);
+
+	if (!group) {
+		roce_drop(engine, RVT_COUNT_drop_no_qp, RVT_DROP_NO_QP, NULL, packet->dest_qpn, 0);
+		return;
 	}
-	if (!icrc_fits(datagram)) {
-		roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, qp, 0, 0);
-		return false;
+	if ((packet->opcode & OPCODE_TRANSPORT) != OPCODE_UD) {
+		roce_drop(engine, RVT_COUNT_drop_state, RVT_DROP_TRANSPORT, NULL, packet->opcode,
+			  0);
+		return;
 	}
-	rvt_count(engine->device, RVT_COUNT_rcvd_pkts);
-	return true;
+	if (!believable(engine, NULL, packet, datagram))
+		return;
+	list_for_each_safe(node, &group->members) {
+		struct rvt_qp *rvt = list_entry(node, struct rvt_mcast_qp, node)->qp;
+		struct roce_qp *qp = to_roce_qp(rvt);
+
+		if (blocked_echo(rvt, packet, datagram))
+			continue;
+		if (state_fits(qp, packet))
+			roce_datagram_receive(qp, packet, datagram);
+		else
+			roce_drop(engine, RVT_COUNT_drop_state, RVT_DROP_STATE, qp, rvt->state, 0);
+	}
 }
 
 void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagram)
@@ -116,8 +163,11 @@ void roce_receive(struct roce_engine *engine, const struct roce_datagram *datagr
 			roce_drop(engine, RVT_COUNT_drop_icrc, RVT_DROP_ICRC, NULL, 0, 0);
 		return;
 	}
-	rvt = packet.dest_qpn == QPN_MULTICAST ? NULL
-					       : rvt_find_qp(engine->device, packet.dest_qpn);
+	if (packet.dest_qpn == QPN_MULTICAST) {
+		multicast(engine, &packet, datagram);
+		return;
+	}
+	rvt = rvt_find_qp(engine->device, packet.dest_qpn);
 	if (!rvt) {
 		roce_drop(engine, RVT_COUNT_drop_no_qp, RVT_DROP_NO_QP, NULL, packet.dest_qpn, 0);
 		return;

@@ -164,6 +164,7 @@ static int start_device(struct lane *lane)
 		.memory = &lane_memory,
 		.transport = &roce_transport_ops,
 		.observer = &lane_observer,
+		.mcast = &lane->mcast,
 		.counters = ledger_counters(lane->ledger),
 		.first_qpn = lane->broker.slot << SLOT_SHIFT,
 		.qpn_count = 1u << SLOT_SHIFT,
@@ -175,6 +176,7 @@ static int start_device(struct lane *lane)
 
 	if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
 		config.seed = lane_now_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+	lane_mcast_init(lane);
 	err = restrack_init(&lane->restrack, &heap, lane->ledger);
 	if (err)
 		return err;

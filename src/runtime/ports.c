@@ -308,6 +308,7 @@ static void update_port(struct lane *lane, struct rvt_port *port, const struct f
 	bool new = !port->max_mtu, was_up = port->up;
 
 	port->netdev_mtu = f->mtu;
+	port->interface = f->index;
 	port->max_mtu = RVT_MTU_4096;
 	port->active_mtu = (enum rvt_mtu)mtu_from_netdev(f->mtu);
 	port->up = f->up;

@@ -19,6 +19,7 @@ struct lane {
 	struct restrack_root restrack;
 	struct rvt_device device;
 	struct roce_engine engine;
+	struct rvt_mcast_ops mcast;
 	struct link *link;
 	struct ipc_connection broker;
 	void *ledger;
@@ -48,6 +49,8 @@ void lane_finish(struct lane *lane);
  * for, or with packets to ourselves left. */
 void lane_wake_thread(struct lane *lane);
 extern const struct roce_transmit_ops lane_transmit;
+/** lane_mcast_init() - before the device starts. */
+void lane_mcast_init(struct lane *lane);
 
 /* thread.c */
 /** lane_thread_start() - the engine thread: always blocked, all signals blocked. 0 or a negative

@@ -46,6 +46,7 @@ static uint8_t *reserve(void *context, const struct roce_flow *flow, uint32_t de
 	return link_reserve(lane->link, flow->route,
 			    &(struct link_packet){ .qpn = destination_qpn,
 						   .traffic_class = flow->traffic_class,
+						   .hop_limit = flow->hop_limit,
 						   .length = length,
 						   .paced = flow->paced,
 						   .now_ns = lane->device.now_ns },
@@ -86,6 +87,7 @@ static void deliver(void *context, const struct link_datagram *d)
 		.traffic_class = d->traffic_class,
 		.hop_limit = d->hop_limit,
 		.flow_label = d->flow_label,
+		.interface = d->interface,
 		.trusted = d->local,
 		.id_hint = d->id_hint,
 		.data = d->data,
@@ -94,9 +96,25 @@ static void deliver(void *context, const struct link_datagram *d)
 
 	/* A network card may merge packets for several slots into one datagram, which then goes to
 	 * the first one's. */
-	if (d->length >= 8 && (get_be24(d->data + 5) >> SLOT_SHIFT) != lane->broker.slot)
+	if (d->length >= 8 && !gid_is_multicast(&d->destination) &&
+	    (get_be24(d->data + 5) >> SLOT_SHIFT) != lane->broker.slot)
 		rvt_count(&lane->device, RVT_COUNT_strays);
 	roce_receive(&lane->engine, &datagram);
+}
+
+static int join(void *context, uint32_t interface, const struct gid *mgid)
+{
+	return link_join(((struct lane *)context)->link, interface, mgid);
+}
+
+static void leave(void *context, uint32_t interface, const struct gid *mgid)
+{
+	link_leave(((struct lane *)context)->link, interface, mgid);
+}
+
+void lane_mcast_init(struct lane *lane)
+{
+	lane->mcast = (struct rvt_mcast_ops){ .join = join, .leave = leave, .context = lane };
 }
 
 bool lane_round(struct lane *lane)

@@ -4,6 +4,7 @@
 
 #include "rvt/cq.h"
 #include "rvt/device.h"
+#include "rvt/mcast.h"
 #include "rvt/mw.h"
 #include "rvt/qp.h"
 #include "rvt/srq.h"
@@ -44,7 +45,10 @@ static void for_each(struct rvt_context *context, enum restrack_type type,
 
 static void end_qp(struct restrack_entry *e)
 {
-	ASSERT(!rvt_destroy_qp(container_of(e, struct rvt_qp, res)));
+	struct rvt_qp *qp = container_of(e, struct rvt_qp, res);
+
+	rvt_leave_mcast(qp);
+	ASSERT(!rvt_destroy_qp(qp));
 }
 
 static void end_srq(struct restrack_entry *e)

@@ -24,7 +24,8 @@ const struct rvt_limits rvt_limits = {
 	.max_inline = RVT_MAX_INLINE,
 	.max_rd_atomic = 128,
 	.max_dest_rd_atomic = 128,
-	.max_mcast_grp = 0,
+	.max_mcast_grp = 20, /* that one socket of Linux may join (igmp_max_memberships) */
+	.max_mcast_qp_attach = 256,
 	.max_mr_size = UINT64_C(1) << 63,
 };
 
@@ -85,6 +86,7 @@ int rvt_device_init(struct rvt_device *device, const struct rvt_device_config *c
 		.memory = config->memory,
 		.transport = config->transport,
 		.observer = config->observer,
+		.mcast = config->mcast,
 		.counters = config->counters,
 		.first_qpn = config->first_qpn,
 		.qpn_count = config->qpn_count,
@@ -92,6 +94,7 @@ int rvt_device_init(struct rvt_device *device, const struct rvt_device_config *c
 	random_seed(&device->random, config->seed);
 	list_init(&device->qp_list);
 	list_init(&device->mr_list);
+	list_init(&device->groups);
 	err = set_ranges(device);
 	if (err)
 		return err;

@@ -25,8 +25,9 @@ struct rvt_srq;
 struct rvt_port {
 	char name[RVT_PORT_NAME]; /* of the device: adverb_lo */
 	char ifname[16];
-	uint32_t index; /* of the device in this process' list */
-	uint64_t guid;	/* big-endian bytes in memory */
+	uint32_t index;	    /* of the device in this process' list */
+	uint64_t guid;	    /* big-endian bytes in memory */
+	uint32_t interface; /* number of the network interface; 0: it is gone */
 	uint32_t netdev_mtu;
 	enum rvt_mtu active_mtu, max_mtu;
 	bool up;
@@ -82,10 +83,18 @@ struct rvt_observer {
 	void *context;
 };
 
+/* The host's side of multicast groups: so that packets for @mgid that arrive on @interface come to
+ * us. With the lane locked; join() returns 0 or a negative errno. */
+struct rvt_mcast_ops {
+	int (*join)(void *context, uint32_t interface, const struct gid *mgid);
+	void (*leave)(void *context, uint32_t interface, const struct gid *mgid);
+	void *context;
+};
+
 struct rvt_limits {
 	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_mw, max_pd,
 		max_srq, max_srq_wr, max_srq_sge, max_ah, max_inline, max_rd_atomic,
-		max_dest_rd_atomic, max_mcast_grp;
+		max_dest_rd_atomic, max_mcast_grp, max_mcast_qp_attach;
 	uint64_t max_mr_size;
 };
 extern const struct rvt_limits rvt_limits;
@@ -111,6 +120,9 @@ struct rvt_device {
 	struct deadlines deadlines;
 	struct table qps; /* QPN -> struct rvt_qp: whom packets find */
 	struct list_node qp_list, mr_list;
+	struct list_node groups; /* rvt_mcast.node */
+	uint32_t group_count;
+	const struct rvt_mcast_ops *mcast; /* may be NULL */
 	uint64_t *counters; /* RVT_COUNTERS of them, in the ledger: readable from outside */
 	uint32_t first_qpn, qpn_count;
 	uint32_t mr_generation;
@@ -123,6 +135,7 @@ struct rvt_device_config {
 	const struct rvt_memory_ops *memory;
 	const struct rvt_transport_ops *transport;
 	const struct rvt_observer *observer;
+	const struct rvt_mcast_ops *mcast; /* NULL: packets come without asking */
 	uint64_t *counters;
 	uint64_t seed;
 	uint32_t first_qpn, qpn_count; /* the process' slot */

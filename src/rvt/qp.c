@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rvt/mcast.h"
 #include "rvt/mw.h"
 #include "rvt/private.h"
 #include "rvt/xrcd.h"
@@ -151,6 +152,7 @@ static struct rvt_qp *alloc_qp(struct rvt_context *context, struct rvt_pd *pd,
 	if (init->type == RVT_QPT_XRC_TGT)
 		qp->xrcd = init->xrcd;
 	qp->signal_all = init->signal_all;
+	qp->block_self = init->block_self;
 	qp->owner = init->owner;
 	qp->cap = given_cap(init);
 	qp->receive.list.segments = qp->receive.segments;
@@ -268,6 +270,8 @@ int rvt_destroy_qp(struct rvt_qp *qp)
 {
 	struct rvt_device *device = qp->device;
 
+	if (qp->groups)
+		return rvt_refuse(device, RVT_IN_USE, &qp->res, qp->groups, 0);
 	/* Packets do not find it from here on. */
 	table_set(&device->qps, qp->number, NULL);
 	ASSERT(!restrack_begin_del(&qp->res));
@@ -294,6 +298,7 @@ static void free_qp_cb(struct rvt_qp *qp, void *context)
 	unsigned *count = context;
 
 	(*count)++;
+	rvt_leave_mcast(qp);
 	ASSERT(!rvt_destroy_qp(qp));
 }
 

@@ -68,7 +68,8 @@ struct rvt_qp {
 	enum rvt_qp_type type;
 	enum rvt_qp_state state;
 	bool signal_all;
-	bool draining; /* SQD, not drained yet */
+	bool block_self; /* what it sends to a group does not come back to it */
+	bool draining;	 /* SQD, not drained yet */
 	bool error_event_raised;
 	bool last_wqe_raised;
 	struct rvt_qp_attr attr; /* as last set; qp_state is in ->state; ah_attr.sgid resolved */
@@ -90,6 +91,7 @@ struct rvt_qp {
 
 	struct deadline retry_timer, rnr_timer;
 	uint32_t windows; /* of type 2 that are bound by it */
+	uint32_t groups;  /* multicast groups it is attached to */
 	void *owner;
 };
 
@@ -101,7 +103,8 @@ struct rvt_qp_init {
 	struct rvt_context *context; /* and this */
 	struct rvt_qp_cap cap;
 	bool signal_all;
-	void *owner; /* set before the transport and observers see the QP */
+	bool block_self; /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
+	void *owner;	 /* set before the transport and observers see the QP */
 };
 
 /** rvt_reliable() - acknowledged: RC and XRC. */
@@ -113,7 +116,8 @@ static inline bool rvt_reliable(enum rvt_qp_type type)
 /** rvt_create_qp() - ibv_create_qp(3); @pd is NULL for XRC_TGT; init->cap becomes what was given
  * (>= asked). -EINVAL, -ENOMEM, -EOPNOTSUPP */
 int rvt_create_qp(struct rvt_pd *pd, struct rvt_qp_init *init, struct rvt_qp **ret) MUST_USE;
-/** rvt_destroy_qp() - unpolled completions of the QP are dropped; references are released. 0 */
+/** rvt_destroy_qp() - unpolled completions of the QP are dropped; references are released.
+ * -EBUSY while attached to a multicast group. */
 int rvt_destroy_qp(struct rvt_qp *qp) MUST_USE;
 /** rvt_free_all_qps() - what is left at the end. Return: how many there were. */
 unsigned rvt_free_all_qps(struct rvt_device *device);

@@ -168,7 +168,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->max_res_rd_atom = (int)(l->max_qp * l->max_dest_rd_atomic);
 	attr->max_qp_init_rd_atom = (int)l->max_rd_atomic;
 	attr->atomic_cap = IBV_ATOMIC_HCA;
-	attr->max_mcast_grp = 0;
+	attr->max_mcast_grp = (int)l->max_mcast_grp;
+	attr->max_mcast_qp_attach = (int)l->max_mcast_qp_attach;
+	attr->max_total_mcast_qp_attach = (int)(l->max_mcast_grp * l->max_mcast_qp_attach);
 	attr->max_ah = (int)l->max_ah;
 	attr->max_srq = (int)l->max_srq;
 	attr->max_srq_wr = (int)l->max_srq_wr;

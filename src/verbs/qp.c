@@ -2,8 +2,14 @@
 /* qp.c - queue pairs: creation, states, the posting of lists */
 #include <string.h>
 
+#include "rvt/mcast.h"
 #include "verbs/objects.h"
 #include "verbs/work.h"
+
+static uint32_t create_flags(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+}
 
 static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *from)
 {
@@ -29,6 +35,7 @@ static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *fro
 		.cap = { from->cap.max_send_wr, from->cap.max_recv_wr, from->cap.max_send_sge,
 			 from->cap.max_recv_sge, from->cap.max_inline_data },
 		.signal_all = from->sq_sig_all,
+		.block_self = create_flags(from) & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
 	};
 	return 0;
 }
@@ -142,6 +149,11 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
   IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
 #define SEND_OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 
+static uint32_t possible_flags(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->qp_type == IBV_QPT_UD ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0;
+}
+
 struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	uint64_t ops = 0, possible;
@@ -151,7 +163,7 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 		return fail(-EINVAL);
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 					  IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_XRCD) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
+	    create_flags(attr) & ~possible_flags(attr))
 		return fail(-EOPNOTSUPP);
 	if (attr->qp_type == IBV_QPT_XRC_RECV) {
 		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !to_xrcd(attr->xrcd) ||
@@ -245,6 +257,7 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 static int leave_qp(struct verbs_qp *qp)
 {
 	struct rvt_qp *rvt = qp->rvt;
+	int err;
 
 	qp->rvt = NULL;
 	if (!list_empty(&qp->openers)) {
@@ -254,7 +267,12 @@ static int leave_qp(struct verbs_qp *qp)
 	}
 	lane_settle();
 	rvt->owner = NULL;
-	return rvt_destroy_qp(rvt);
+	err = rvt_destroy_qp(rvt);
+	if (err) {
+		qp->rvt = rvt;
+		rvt->owner = qp;
+	}
+	return err;
 }
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
@@ -392,14 +410,33 @@ int verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 	return -err;
 }
 
+static int change_group(struct ibv_qp *ibv, const union ibv_gid *gid,
+			int (*change)(struct rvt_qp *qp, const struct gid *mgid))
+{
+	struct verbs_qp *qp = to_qp(ibv);
+	struct gid mgid;
+	int err;
+
+	if (!qp || !gid)
+		return EINVAL;
+	memcpy(mgid.raw, gid->raw, sizeof(mgid.raw));
+	if (!enter(ibv->context))
+		return ENODEV;
+	err = handle_ok(&qp->handle, HANDLE_QP) && qp->rvt ? change(qp->rvt, &mgid) : -EINVAL;
+	lane_leave();
+	return -err;
+}
+
+/* The LID of a group means nothing on Ethernet. */
+
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)lid;
-	return to_qp(qp) && gid ? EOPNOTSUPP : EINVAL;
+	return change_group(qp, gid, rvt_attach_mcast);
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)lid;
-	return to_qp(qp) && gid ? EOPNOTSUPP : EINVAL;
+	return change_group(qp, gid, rvt_detach_mcast);
 }
