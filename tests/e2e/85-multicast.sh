@@ -24,12 +24,13 @@ run() {
 listener() {
 	output=$1 prefix=$2
 	shift 2
+	rm -f "$output"
 	# shellcheck disable=SC2086
 	$prefix $as_user "$adverb" run -- "$program" listen "$@" >"$output" 2>&1 &
 	listener=$!
 	started="$started $listener"
 	tenths=0
-	while ! grep -q ready "$output" && [ $tenths -lt 100 ]; do
+	while ! grep -qs ready "$output" && [ $tenths -lt 100 ]; do
 		sleep 0.1
 		tenths=$((tenths + 1))
 	done
