@@ -179,6 +179,8 @@ struct rvt_pd {
 int rvt_alloc_pd(struct rvt_context *context, struct rvt_pd **ret) MUST_USE;
 /** rvt_dealloc_pd() - -EBUSY with users. */
 int rvt_dealloc_pd(struct rvt_pd *pd) MUST_USE;
+/** rvt_find_pd() - the PD of @context with this restrack id, or NULL. */
+struct rvt_pd *rvt_find_pd(struct rvt_context *context, uint32_t id);
 /** rvt_use_pd() - one user more (1) or less (-1). */
 void rvt_use_pd(struct rvt_pd *pd, int delta);
 

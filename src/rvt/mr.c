@@ -197,6 +197,15 @@ struct rvt_mr *rvt_find_mr(struct rvt_device *device, uint32_t key)
 	return mr->valid && mr->key == key ? mr : NULL;
 }
 
+struct rvt_mr *rvt_find_mr_by_id(struct rvt_pd *pd, uint32_t id)
+{
+	struct restrack_entry *e =
+		table_find(&pd->context->device->restrack->tables[RESTRACK_MR], id);
+	struct rvt_mr *mr = e ? container_of(e, struct rvt_mr, res) : NULL;
+
+	return mr && mr->valid && !mr->null && mr->pd == pd ? mr : NULL;
+}
+
 bool rvt_mr_inside(const struct rvt_mr *mr, uint64_t address, uint64_t length)
 {
 	return address >= mr->iova && length <= mr->length &&

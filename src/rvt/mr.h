@@ -83,6 +83,8 @@ enum rvt_verdict rvt_rkey_ok(struct rvt_pd *pd, uint32_t rkey, uint64_t va, uint
 /** rvt_find_mr() - the valid region or bound window with exactly this key, or NULL. Not referenced.
  */
 struct rvt_mr *rvt_find_mr(struct rvt_device *device, uint32_t key);
+/** rvt_find_mr_by_id() - the valid region of @pd with this restrack id, or NULL. */
+struct rvt_mr *rvt_find_mr_by_id(struct rvt_pd *pd, uint32_t id);
 /** rvt_mr_inside() - does the region hold this range, as it names it? */
 bool rvt_mr_inside(const struct rvt_mr *mr, uint64_t address, uint64_t length);
 

@@ -33,6 +33,14 @@ int rvt_dealloc_pd(struct rvt_pd *pd)
 	return 0;
 }
 
+struct rvt_pd *rvt_find_pd(struct rvt_context *context, uint32_t id)
+{
+	struct restrack_entry *e = table_find(&context->device->restrack->tables[RESTRACK_PD], id);
+	struct rvt_pd *pd = e ? container_of(e, struct rvt_pd, res) : NULL;
+
+	return pd && pd->context == context ? pd : NULL;
+}
+
 void rvt_use_pd(struct rvt_pd *pd, int delta)
 {
 	pd->users = (uint32_t)((int)pd->users + delta);

@@ -46,9 +46,45 @@ static void fill_tables(struct verbs_context *v)
 	v->create_qp_ex = verbs_create_qp_ex;
 	v->get_srq_num = verbs_get_srq_num;
 	v->create_srq_ex = verbs_create_srq_ex;
+	v->alloc_dm = verbs_alloc_dm;
+	v->free_dm = verbs_free_dm;
+	v->reg_dm_mr = verbs_reg_dm_mr;
 	v->open_xrcd = verbs_open_xrcd;
 	v->close_xrcd = verbs_close_xrcd;
 	v->open_qp = verbs_open_qp;
+}
+
+/* All but what it opens or joins. */
+static int make_context(struct ibv_device *ibv, struct verbs_device_context **ret)
+{
+	struct verbs_device_context *context =
+		HANDLE_NEW(struct verbs_device_context, HANDLE_CONTEXT);
+	int err;
+
+	if (!context)
+		return -ENOMEM;
+	context->stamp = lane_stamp();
+	list_init(&context->siblings);
+	fill_tables(&context->verbs);
+	context->verbs.context.device = ibv;
+	context->verbs.context.num_comp_vectors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	if (context->verbs.context.num_comp_vectors < 1)
+		context->verbs.context.num_comp_vectors = 1;
+	context->verbs.context.cmd_fd = -1;
+	context->verbs.context.async_fd = -1;
+	pthread_mutex_init(&context->verbs.context.mutex, NULL);
+	err = verbs_events_open(context);
+	if (err)
+		handle_free(&context->handle, HANDLE_CONTEXT);
+	*ret = context;
+	return err;
+}
+
+static void *unmake_context(struct verbs_device_context *context, int err)
+{
+	verbs_events_close(context);
+	handle_free(&context->handle, HANDLE_CONTEXT);
+	return fail(err);
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
@@ -66,45 +102,55 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 		lane_log(LANE_LOG_ERROR, "cannot open %s: %s", ibv->name, why);
 		return fail(err);
 	}
-	context = HANDLE_NEW(struct verbs_device_context, HANDLE_CONTEXT);
-	if (!context)
-		return fail(-ENOMEM);
-	context->stamp = lane_stamp();
-	fill_tables(&context->verbs);
-	context->verbs.context.device = ibv;
-	context->verbs.context.num_comp_vectors = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	if (context->verbs.context.num_comp_vectors < 1)
-		context->verbs.context.num_comp_vectors = 1;
-	context->verbs.context.cmd_fd = -1;
-	context->verbs.context.async_fd = -1;
-	pthread_mutex_init(&context->verbs.context.mutex, NULL);
-	err = verbs_events_open(context);
+	err = make_context(ibv, &context);
 	if (err)
-		goto free_context;
+		return fail(err);
 	/* Programs look at cmd_fd, dup it and close on exec; nothing is ever said over it. */
-	context->verbs.context.cmd_fd = verbs_make_eventfd();
-	if (context->verbs.context.cmd_fd < 0) {
-		err = context->verbs.context.cmd_fd;
-		goto close_events;
-	}
+	context->verbs.context.cmd_fd = verbs_make_command_fd(context);
+	if (context->verbs.context.cmd_fd < 0)
+		return unmake_context(context, context->verbs.context.cmd_fd);
 	rvt = lane_enter(context->stamp);
 	err = rvt ? rvt_context_open(rvt, device->port, &context->rvt) : -ENODEV;
 	if (!err)
 		context->rvt->owner = context;
 	if (rvt)
 		lane_leave();
-	if (err)
-		goto close_fd;
+	if (err) {
+		close(context->verbs.context.cmd_fd);
+		return unmake_context(context, err);
+	}
 	handle_publish(&context->handle, HANDLE_CONTEXT);
 	return &context->verbs.context;
+}
 
-close_fd:
-	close(context->verbs.context.cmd_fd);
-close_events:
-	verbs_events_close(context);
-free_context:
-	handle_free(&context->handle, HANDLE_CONTEXT);
-	return fail(err);
+struct ibv_context *verbs_join_context(struct verbs_device_context *original, int cmd_fd)
+{
+	struct verbs_device_context *context;
+	int err = make_context(original->verbs.context.device, &context);
+
+	if (err)
+		return fail(err);
+	if (!enter(&original->verbs.context))
+		return unmake_context(context, -ENODEV);
+	context->rvt = original->rvt;
+	list_append(&original->siblings, &context->siblings);
+	lane_leave();
+	context->verbs.context.cmd_fd = cmd_fd;
+	handle_publish(&context->handle, HANDLE_CONTEXT);
+	return &context->verbs.context;
+}
+
+/* What was made goes with the last of those that share it. Entered. */
+static void leave_context(struct verbs_device_context *context)
+{
+	if (list_empty(&context->siblings)) {
+		lane_settle();
+		rvt_context_close(context->rvt);
+		return;
+	}
+	context->rvt->owner =
+		list_entry(context->siblings.next, struct verbs_device_context, siblings);
+	list_unlink(&context->siblings);
 }
 
 int ibv_close_device(struct ibv_context *ibv)
@@ -121,8 +167,7 @@ int ibv_close_device(struct ibv_context *ibv)
 		return -1;
 	}
 	if (lane_enter(context->stamp)) {
-		lane_settle();
-		rvt_context_close(context->rvt);
+		leave_context(context);
 		lane_leave();
 	}
 	close(ibv->cmd_fd);
@@ -210,6 +255,7 @@ int verbs_query_device_ex(struct ibv_context *context,
 	all.odp_caps.per_transport_caps.uc_odp_caps = ODP_UD | IBV_ODP_SUPPORT_WRITE;
 	all.odp_caps.per_transport_caps.ud_odp_caps = ODP_UD;
 	all.xrc_odp_caps = all.odp_caps.per_transport_caps.rc_odp_caps;
+	all.max_dm_size = VERBS_MAX_DM;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 	memset(attr, 0, size);
 	memcpy(attr, &all, size < sizeof(all) ? size : sizeof(all));

@@ -13,10 +13,14 @@ int verbs_make_eventfd(void)
 {
 	/* A semaphore: the descriptor is readable once for each event. */
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+
+	return fd < 0 ? -errno : verbs_move_up(fd);
+}
+
+int verbs_move_up(int fd)
+{
 	int high;
 
-	if (fd < 0)
-		return -errno;
 	if (fd > STDERR_FILENO)
 		return fd;
 	/* The program closed its standard descriptors; what it writes there later is not for us. */
@@ -214,8 +218,12 @@ void verbs_events_close(struct verbs_device_context *context)
 
 static void append(struct verbs_device_context *context, const struct ibv_async_event *ibv)
 {
-	struct verbs_event *event = calloc(1, sizeof(*event));
+	struct verbs_event *event;
 
+	/* Closed, while objects that were made by it live on in another that shares them. */
+	if (!handle_ok(&context->handle, HANDLE_CONTEXT))
+		return;
+	event = calloc(1, sizeof(*event));
 	if (!event) {
 		lane_log(LANE_LOG_ERROR, "no memory for an asynchronous event: %s",
 			 ibv_event_type_str(ibv->event_type));
@@ -228,34 +236,44 @@ static void append(struct verbs_device_context *context, const struct ibv_async_
 	raise_fd(context->verbs.context.async_fd);
 }
 
+static void tell_qp(struct verbs_qp *qp, struct ibv_async_event *event)
+{
+	event->element.qp = &qp->ex.qp_base;
+	append(to_context(qp->ex.qp_base.context), event);
+}
+
+static void tell_port(struct verbs_device_context *context, struct ibv_async_event *event)
+{
+	event->element.port_num = 1;
+	append(context, event);
+	list_for_each(node, &context->siblings)
+		append(list_entry(node, struct verbs_device_context, siblings), event);
+}
+
 static void on_async(struct rvt_context *rvt, enum rvt_event type, struct rvt_qp *qp,
 		     struct rvt_cq *cq, struct rvt_srq *srq)
 {
 	struct ibv_async_event event = { .event_type = (enum ibv_event_type)type };
-	struct verbs_device_context *context = rvt->owner;
 
 	/* An object that is just being made, or destroyed, has no events. */
-	if (!context || (qp && !qp->owner) || (cq && !cq->owner) || (srq && !srq->owner))
+	if (!rvt->owner || (qp && !qp->owner) || (cq && !cq->owner) || (srq && !srq->owner))
 		return;
 	if (qp) {
 		struct verbs_qp *first = qp->owner;
 
-		event.element.qp = &first->ex.qp_base;
-		append(context, &event);
+		tell_qp(first, &event);
 		/* All who opened it hear of it. */
-		list_for_each(node, &first->openers) {
-			event.element.qp = &list_entry(node, struct verbs_qp, openers)->ex.qp_base;
-			append(context, &event);
-		}
-		return;
-	}
-	if (cq)
+		list_for_each(node, &first->openers)
+			tell_qp(list_entry(node, struct verbs_qp, openers), &event);
+	} else if (cq) {
 		event.element.cq = ibv_cq_ex_to_cq(&((struct verbs_cq *)cq->owner)->ex);
-	else if (srq)
+		append(to_context(event.element.cq->context), &event);
+	} else if (srq) {
 		event.element.srq = &((struct verbs_srq *)srq->owner)->ibv;
-	else
-		event.element.port_num = 1;
-	append(context, &event);
+		append(to_context(event.element.srq->context), &event);
+	} else {
+		tell_port(rvt->owner, &event);
+	}
 }
 
 const struct lane_events verbs_events = {

@@ -5,8 +5,28 @@
  * A NIC reads memory by physical address, so a copy-on-write after fork() hides a program's writes
  * from it. This device reads memory as the program does.
  */
+#include <pthread.h>
 
-#include "verbs/abi.h"
+#include "verbs/objects.h"
+
+/* A child may be made while another thread is in here. */
+
+static void before_fork(void)
+{
+	handles_before_fork();
+	verbs_dm_before_fork();
+}
+
+static void after_fork(void)
+{
+	verbs_dm_after_fork();
+	handles_after_fork();
+}
+
+__attribute__((constructor)) static void handle_fork(void)
+{
+	(void)pthread_atfork(before_fork, after_fork, after_fork);
+}
 
 int ibv_fork_init(void)
 {

@@ -56,7 +56,12 @@ void handle_free(struct handle *handle, enum handle_kind kind)
 	pthread_mutex_unlock(&lock);
 }
 
-void handles_in_child(void)
+void handles_before_fork(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_lock(&lock);
+}
+
+void handles_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
 }

@@ -13,6 +13,7 @@ enum handle_kind {
 	HANDLE_PD,
 	HANDLE_MR,
 	HANDLE_MW,
+	HANDLE_DM,
 	HANDLE_AH,
 	HANDLE_CHANNEL,
 	HANDLE_CQ,
@@ -48,8 +49,9 @@ static inline bool handle_ok(const struct handle *handle, enum handle_kind kind)
 {
 	return __atomic_load_n(&handle->mark, __ATOMIC_ACQUIRE) == HANDLE_MARK(kind);
 }
-/** handles_in_child() - locks of other threads do not exist here. */
-void handles_in_child(void);
+/** handles_before_fork(), handles_after_fork() - nobody is in the middle of it. */
+void handles_before_fork(void);
+void handles_after_fork(void);
 
 #define HANDLE_NEW(type, kind) ((type *)handle_new(kind, sizeof(type), offsetof(type, handle)))
 

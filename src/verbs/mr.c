@@ -89,7 +89,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *ibv_pd, void *add
 	struct verbs_pd *pd = flags & IBV_REREG_MR_CHANGE_PD ? to_pd(ibv_pd) : NULL;
 	int err;
 
-	if (!mr || !flags || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED ||
+	if (!mr || mr->imported || mr->dm || !flags || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED ||
 	    (flags & IBV_REREG_MR_CHANGE_PD && !pd) ||
 	    (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))) {
 		errno = EINVAL;
@@ -122,13 +122,15 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	struct verbs_mr *mr = to_mr(ibv);
 	int err;
 
-	if (!mr)
+	if (!mr || mr->imported)
 		return EINVAL;
 	if (!enter(ibv->context))
 		return ENODEV;
 	err = handle_retire(&mr->handle, HANDLE_MR) ? rvt_dereg_mr(mr->rvt) : -EINVAL;
 	if (err == -EBUSY)
 		handle_publish(&mr->handle, HANDLE_MR);
+	else if (!err && mr->dm)
+		verbs_dm_region_gone(mr->dm);
 	lane_leave();
 	if (!err)
 		handle_free(&mr->handle, HANDLE_MR);

@@ -35,8 +35,9 @@ struct verbs_event {
 struct verbs_device_context {
 	struct handle handle;
 	struct lane_stamp stamp;
-	struct rvt_context *rvt;
-	struct list_node events; /* verbs_event; under event_lock */
+	struct rvt_context *rvt;   /* shared with those that imported it: */
+	struct list_node siblings; /* a ring; under the lane's lock */
+	struct list_node events;   /* verbs_event; under event_lock */
 	pthread_mutex_t event_lock;
 	struct verbs_context verbs; /* last: ends in the public structure */
 };
@@ -47,12 +48,22 @@ struct verbs_pd {
 	struct rvt_pd *rvt;
 	struct verbs_pd *parent; /* a parent domain stands for this one */
 	unsigned children;
+	bool imported;
 };
 
 struct verbs_mr {
 	struct ibv_mr ibv;
 	struct handle handle;
 	struct rvt_mr *rvt;
+	struct verbs_dm_memory *dm; /* that it lies in, or NULL */
+	bool imported;
+};
+
+struct verbs_dm {
+	struct ibv_dm ibv;
+	struct handle handle;
+	struct verbs_dm_memory *memory;
+	bool imported;
 };
 
 struct verbs_mw {
@@ -156,6 +167,7 @@ static inline struct rvt_device *enter(struct ibv_context *context)
 /* to_pd() and its like: NULL when the handle is not a living object. */
 TO_OBJECT(pd, PD)
 TO_OBJECT(mr, MR)
+TO_OBJECT(dm, DM)
 TO_OBJECT(mw, MW)
 TO_OBJECT(ah, AH)
 TO_OBJECT(cq, CQ)
@@ -185,6 +197,24 @@ int verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 void verbs_cq_extend(struct verbs_cq *cq, uint64_t wc_flags);
 struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+#define VERBS_MAX_DM (64u << 20) /* bytes of device memory of one process */
+struct ibv_dm *verbs_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int verbs_free_dm(struct ibv_dm *dm);
+struct ibv_mr *verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
+			       unsigned int access);
+/** verbs_dm_region_gone() - one of its regions was deregistered. Entered. */
+void verbs_dm_region_gone(struct verbs_dm_memory *memory);
+/** verbs_dm_before_fork(), verbs_dm_after_fork() - nobody is in the middle of it. */
+void verbs_dm_before_fork(void);
+void verbs_dm_after_fork(void);
+/** verbs_move_up() - a descriptor that is not one of the standard ones; the old one is closed. Or a
+ * negative errno. */
+int verbs_move_up(int fd);
+/** verbs_make_command_fd() - a descriptor by which ibv_import_device() finds @context. */
+int verbs_make_command_fd(struct verbs_device_context *context);
+/** verbs_join_context() - a new context that shares the objects of @original; @cmd_fd is its own
+ * from then on. NULL and errno. */
+struct ibv_context *verbs_join_context(struct verbs_device_context *original, int cmd_fd);
 struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 struct ibv_xrcd *verbs_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
 int verbs_close_xrcd(struct ibv_xrcd *xrcd);

@@ -47,7 +47,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	struct verbs_pd *pd = to_pd(ibv);
 	int err;
 
-	if (!pd)
+	if (!pd || pd->imported)
 		return EINVAL;
 	if (pd->parent)
 		return dealloc_parent_domain(pd);

@@ -7,7 +7,7 @@
 . "${0%/*}/lib.sh"
 
 : "${PYVERBS_TESTS:=/usr/share/doc/rdma-core/tests}"
-: "${E2E_PYVERBS:=addr:3 atomic:9 cq:4 cq_events:2 cqex:5 device:13 fork:1 mr:12 odp:15 parent_domain:5 pd:4 qp:21
+: "${E2E_PYVERBS:=addr:3 atomic:9 cq:4 cq_events:2 cqex:5 device:20 fork:1 mr:12 odp:15 parent_domain:5 pd:4 qp:21
 	qpex:20 relaxed_ordering:3 shared_pd:0 srq:0}"
 python=/usr/bin/python3
 

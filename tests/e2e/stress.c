@@ -45,7 +45,7 @@ static uint8_t *receive_memory, *target;
 static struct side mine, theirs;
 static struct slot slots[SENDERS][SLOTS];
 static _Atomic int stop;
-static _Atomic long sent, received, wrong, made, events;
+static _Atomic long sent, received, wrong, made, events, children;
 
 static unsigned next_random(unsigned *state)
 {
@@ -292,6 +292,32 @@ static void *builder(void *argument)
 	return NULL;
 }
 
+/* Children that are made while all others are in the middle of something: each has a device of its
+ * own. */
+static void *parent(void *argument)
+{
+	(void)argument;
+	while (!stop) {
+		pid_t pid = fork();
+		int status = 0;
+
+		if (!pid) {
+			struct ibv_context *own;
+			struct ibv_pd *domain;
+
+			alarm(20);
+			own = open_first();
+			domain = own ? ibv_alloc_pd(own) : NULL;
+			_exit(!domain || ibv_dealloc_pd(domain) || ibv_close_device(own));
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			bad("a child");
+		atomic_fetch_add(&children, 1);
+		usleep(300000);
+	}
+	return NULL;
+}
+
 static void exchange(int fd, const void *out, void *in, size_t size)
 {
 	MUST(write(fd, out, size) == (ssize_t)size);
@@ -380,7 +406,7 @@ static void teardown(void)
 
 static int side(int fd, unsigned seconds)
 {
-	pthread_t threads[SENDERS + 4];
+	pthread_t threads[SENDERS + 5];
 	int count = 0;
 	time_t end;
 
@@ -391,6 +417,10 @@ static int side(int fd, unsigned seconds)
 	MUST(!pthread_create(&threads[count++], NULL, asker, NULL));
 	MUST(!pthread_create(&threads[count++], NULL, builder, (void *)(uintptr_t)1));
 	MUST(!pthread_create(&threads[count++], NULL, builder, (void *)(uintptr_t)2));
+	/* The thread sanitizer does not follow a process with threads into its children. */
+#ifndef __SANITIZE_THREAD__
+	MUST(!pthread_create(&threads[count++], NULL, parent, NULL));
+#endif
 	sleep(seconds);
 	stop = 1;
 	for (int i = 0; i < count; i++)
@@ -408,8 +438,8 @@ static int side(int fd, unsigned seconds)
 	}
 	CHECK(!wrong, "messages came whole, verbs did as they should");
 	CHECK(sent > 0 && received > 0 && made > 0 && events > 0, "everybody had his turn");
-	printf("# %ld sends, %ld messages, %ld pairs made, %ld events\n", sent, received, made,
-	       events);
+	printf("# %ld sends, %ld messages, %ld pairs made, %ld events, %ld children\n", sent,
+	       received, made, events, children);
 	teardown();
 	return failures != 0;
 }
