@@ -23,5 +23,8 @@ pair "uc MTU 256, validated" 60 ibv_uc_pingpong -d adverb_lo -g 0 -m 256 -s 4000
 pair "ud 2048 bytes" 60 ibv_ud_pingpong -d adverb_lo -g 0 -s 2048 -c -n 100
 pair "rc timestamps (-t)" 60 ibv_rc_pingpong -d adverb_lo -g 0 -t -n 200
 pair "rc ibv_wr_* (-N)" 60 ibv_rc_pingpong -d adverb_lo -g 0 -N -n 200
+pair "rc on demand (-o)" 60 ibv_rc_pingpong -d adverb_lo -g 0 -o -n 200
+pair "rc on demand, prefetched (-o -P)" 60 ibv_rc_pingpong -d adverb_lo -g 0 -o -P -n 200
+pair "rc device memory (-j)" 60 ibv_rc_pingpong -d adverb_lo -g 0 -j -n 200
 pair "rc IPv6, 4096" 60 ibv_rc_pingpong -d adverb_lo -g 1 -m 4096 -s 100000 -c -n 20
 finish
