@@ -8,6 +8,7 @@
 #include "rvt/mw.h"
 #include "rvt/qp.h"
 #include "rvt/srq.h"
+#include "rvt/xrcd.h"
 
 int rvt_context_open(struct rvt_device *device, struct rvt_port *port, struct rvt_context **ret)
 {
@@ -56,6 +57,15 @@ static void end_srq(struct restrack_entry *e)
 	ASSERT(!rvt_destroy_srq(container_of(e, struct rvt_srq, res)));
 }
 
+static void end_xrcd(struct restrack_entry *e)
+{
+	struct rvt_xrcd *xrcd = container_of(e, struct rvt_xrcd, res);
+
+	/* All that is left are handles of a queue pair that went. */
+	xrcd->users = 0;
+	ASSERT(!rvt_close_xrcd(xrcd));
+}
+
 static void end_cq(struct restrack_entry *e)
 {
 	ASSERT(!rvt_destroy_cq(container_of(e, struct rvt_cq, res)));
@@ -87,6 +97,7 @@ void rvt_context_close(struct rvt_context *context)
 {
 	for_each(context, RESTRACK_QP, end_qp);
 	for_each(context, RESTRACK_SRQ, end_srq);
+	for_each(context, RESTRACK_XRCD, end_xrcd);
 	for_each(context, RESTRACK_CQ, end_cq);
 	for_each(context, RESTRACK_AH, end_ah);
 	for_each(context, RESTRACK_MW, end_mw);

@@ -95,6 +95,7 @@ int rvt_device_init(struct rvt_device *device, const struct rvt_device_config *c
 	list_init(&device->qp_list);
 	list_init(&device->mr_list);
 	list_init(&device->groups);
+	list_init(&device->xrc_domains);
 	err = set_ranges(device);
 	if (err)
 		return err;

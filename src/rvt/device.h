@@ -120,6 +120,7 @@ struct rvt_device {
 	struct deadlines deadlines;
 	struct table qps; /* QPN -> struct rvt_qp: whom packets find */
 	struct list_node qp_list, mr_list;
+	struct list_node xrc_domains;
 	struct list_node groups; /* rvt_mcast.node */
 	uint32_t group_count;
 	const struct rvt_mcast_ops *mcast; /* may be NULL */

@@ -58,7 +58,7 @@ static int check_init(struct rvt_context *context, const struct rvt_pd *pd,
 
 	if (!rvt_reliable(init->type) && init->type != RVT_QPT_UC && init->type != RVT_QPT_UD)
 		return rvt_refuse(context->device, RVT_NOT_SUPPORTED, NULL, init->type, 0);
-	if (!pd != !sends || (!sends && !init->xrcd) ||
+	if (!pd != !sends || (!sends && (!init->xrcd || init->xrcd->context != context)) ||
 	    (sends && (!init->send_cq || init->send_cq->context != context)) ||
 	    (receives && (!init->recv_cq || init->recv_cq->context != context)) ||
 	    (receives && init->srq && (init->srq->context != context || init->srq->xrcd)))
@@ -260,7 +260,8 @@ void rvt_reset_qp(struct rvt_qp *qp)
 	rvt_leave_windows(qp);
 	if (qp->send_cq)
 		rvt_cq_clean(qp->send_cq, qp->number);
-	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
+	/* Completions of an XRC_TGT are those of the queues that it served, and stay. */
+	if (qp->recv_cq && !qp->xrcd && qp->recv_cq != qp->send_cq)
 		rvt_cq_clean(qp->recv_cq, qp->number);
 	rvt_xrc_leave(qp, NULL);
 	rvt_init_qp(qp);

@@ -134,7 +134,7 @@ int rvt_create_srq(struct rvt_pd *pd, uint32_t *max_wr, uint32_t *max_sge, uint3
 int rvt_create_xrc_srq(struct rvt_pd *pd, struct rvt_xrcd *xrcd, struct rvt_cq *cq,
 		       uint32_t *max_wr, uint32_t *max_sge, struct rvt_srq **ret)
 {
-	if (cq->context != pd->context)
+	if (cq->context != pd->context || xrcd->context != pd->context)
 		return rvt_refuse(pd->context->device, RVT_BAD_ARGUMENT, NULL, 0, 0);
 	return create(pd, xrcd, cq, max_wr, max_sge, 0, ret);
 }

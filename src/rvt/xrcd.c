@@ -4,56 +4,84 @@
 
 #include <errno.h>
 
-static struct rvt_xrcd *find(struct rvt_device *device, const struct rvt_inode *inode)
+static struct rvt_xrc_domain *find(const struct rvt_context *context, const struct rvt_inode *inode)
 {
-	struct restrack_entry *e;
+	list_for_each(node, &context->device->xrc_domains) {
+		struct rvt_xrc_domain *domain = list_entry(node, struct rvt_xrc_domain, node);
 
-	for (uint32_t id = 0; (e = restrack_next(device->restrack, RESTRACK_XRCD, &id)); id++) {
-		struct rvt_xrcd *xrcd = container_of(e, struct rvt_xrcd, res);
-
-		if (xrcd->shared && xrcd->inode.device == inode->device &&
-		    xrcd->inode.number == inode->number)
-			return xrcd;
+		if (domain->shared && domain->port == context->port &&
+		    domain->inode.device == inode->device && domain->inode.number == inode->number)
+			return domain;
 	}
 	return NULL;
 }
 
-int rvt_open_xrcd(struct rvt_device *device, const struct rvt_inode *inode, bool create,
+static struct rvt_xrc_domain *new_domain(const struct rvt_context *context,
+					 const struct rvt_inode *inode)
+{
+	struct rvt_device *device = context->device;
+	struct rvt_xrc_domain *domain = allocator_get(device->allocator, sizeof(*domain));
+
+	if (!domain)
+		return NULL;
+	domain->port = context->port;
+	domain->shared = inode != NULL;
+	if (inode)
+		domain->inode = *inode;
+	list_append(&device->xrc_domains, &domain->node);
+	return domain;
+}
+
+static void put_domain(struct rvt_device *device, struct rvt_xrc_domain *domain)
+{
+	if (!domain || domain->opens)
+		return;
+	list_unlink(&domain->node);
+	allocator_put(device->allocator, domain);
+}
+
+int rvt_open_xrcd(struct rvt_context *context, const struct rvt_inode *inode, bool create,
 		  bool exclusive, struct rvt_xrcd **ret)
 {
-	struct rvt_xrcd *xrcd = inode ? find(device, inode) : NULL;
+	struct rvt_xrc_domain *domain = inode ? find(context, inode) : NULL;
+	struct rvt_device *device = context->device;
+	struct rvt_xrcd *xrcd;
 
-	if (xrcd && create && exclusive)
-		return rvt_refuse(device, RVT_XRCD_EXISTS, &xrcd->res, xrcd->opens, 0);
-	if (!xrcd && !create)
+	if (domain && create && exclusive)
+		return rvt_refuse(device, RVT_XRCD_EXISTS, NULL, domain->opens, 0);
+	if (!domain && !create)
 		return rvt_refuse(device, inode ? RVT_XRCD_NONE : RVT_XRCD_NO_FILE, NULL, 0, 0);
-	if (!xrcd) {
-		xrcd = allocator_get(device->allocator, sizeof(*xrcd));
-		if (!xrcd)
-			return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
-		xrcd->device = device;
-		xrcd->shared = inode != NULL;
-		if (inode)
-			xrcd->inode = *inode;
-		restrack_new(&xrcd->res, RESTRACK_XRCD);
-		if (restrack_add(device->restrack, &xrcd->res)) {
-			allocator_put(device->allocator, xrcd);
-			return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
-		}
-	}
-	xrcd->opens++;
+	if (!domain)
+		domain = new_domain(context, inode);
+	xrcd = allocator_get(device->allocator, sizeof(*xrcd));
+	if (!domain || !xrcd)
+		goto no_memory;
+	xrcd->context = context;
+	xrcd->domain = domain;
+	restrack_new(&xrcd->res, RESTRACK_XRCD);
+	restrack_parent_name(&xrcd->res, &context->res);
+	if (restrack_add(device->restrack, &xrcd->res))
+		goto no_memory;
+	domain->opens++;
 	*ret = xrcd;
 	return 0;
+
+no_memory:
+	put_domain(device, domain);
+	allocator_put(device->allocator, xrcd);
+	return rvt_refuse(device, RVT_NO_MEMORY, NULL, 0, 0);
 }
 
 int rvt_close_xrcd(struct rvt_xrcd *xrcd)
 {
-	if (xrcd->opens == 1 && xrcd->users)
-		return rvt_refuse(xrcd->device, RVT_IN_USE, &xrcd->res, xrcd->users, 0);
-	if (--xrcd->opens)
-		return 0;
+	struct rvt_device *device = xrcd->context->device;
+
+	if (xrcd->users)
+		return rvt_refuse(device, RVT_IN_USE, &xrcd->res, xrcd->users, 0);
 	ASSERT(!restrack_del(&xrcd->res));
-	allocator_put(xrcd->device->allocator, xrcd);
+	xrcd->domain->opens--;
+	put_domain(device, xrcd->domain);
+	allocator_put(device->allocator, xrcd);
 	return 0;
 }
 
@@ -72,7 +100,7 @@ bool rvt_xrc_target(struct rvt_qp *qp, uint32_t srqn)
 		if (!e)
 			return false;
 		srq = container_of(e, struct rvt_srq, res);
-		if (!srq->xrcd || srq->xrcd != qp->xrcd)
+		if (!srq->xrcd || srq->xrcd->domain != qp->xrcd->domain)
 			return false;
 	}
 	qp->srq = srq;

@@ -18,12 +18,19 @@ struct rvt_inode {
 	uint64_t device, number;
 };
 
-struct rvt_xrcd {
-	struct restrack_entry res;
-	struct rvt_device *device;
-	bool shared; /* by whoever opens the same file */
+struct rvt_xrc_domain {
+	struct list_node node; /* rvt_device.xrc_domains */
+	const struct rvt_port *port;
+	bool shared; /* by whoever opens the same file on the same device */
 	struct rvt_inode inode;
 	uint32_t opens;
+};
+
+/* One opening of a domain; it ends with its context. */
+struct rvt_xrcd {
+	struct restrack_entry res;
+	struct rvt_context *context;
+	struct rvt_xrc_domain *domain;
 	uint32_t users; /* SRQs and XRC_TGT queue pairs */
 };
 
@@ -33,9 +40,9 @@ struct rvt_xrcd {
  * -EAGAIN: there is none; -EINVAL: there is one and @exclusive is set, or neither @inode nor
  * @create; -ENOMEM.
  */
-int rvt_open_xrcd(struct rvt_device *device, const struct rvt_inode *inode, bool create,
+int rvt_open_xrcd(struct rvt_context *context, const struct rvt_inode *inode, bool create,
 		  bool exclusive, struct rvt_xrcd **ret) MUST_USE;
-/** rvt_close_xrcd() - the last one of @opens ends it. -EBUSY while it is in use then. */
+/** rvt_close_xrcd() - the last opening ends the domain. -EBUSY with users of this opening. */
 int rvt_close_xrcd(struct rvt_xrcd *xrcd) MUST_USE;
 void rvt_use_xrcd(struct rvt_xrcd *xrcd, int delta);
 

@@ -202,8 +202,10 @@ static struct rvt_qp *find_target(struct rvt_device *device, uint32_t number,
 {
 	struct rvt_qp *qp = rvt_find_qp(device, number);
 
-	return qp && qp->owner && qp->xrcd && qp->xrcd == xrcd && qp->context == context ? qp
-											 : NULL;
+	return qp && qp->owner && qp->xrcd && qp->xrcd->domain == xrcd->domain &&
+			       qp->context == context
+		       ? qp
+		       : NULL;
 }
 
 struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
@@ -235,6 +237,8 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 			struct verbs_qp *other = qp->rvt->owner;
 
 			list_append(&other->openers, &qp->openers);
+			qp->init.xrcd = xrcd->rvt;
+			rvt_use_xrcd(xrcd->rvt, 1);
 			ibv->state = (enum ibv_qp_state)qp->rvt->state;
 		} else {
 			lane_log(
@@ -261,7 +265,12 @@ static int leave_qp(struct verbs_qp *qp)
 
 	qp->rvt = NULL;
 	if (!list_empty(&qp->openers)) {
-		rvt->owner = list_entry(qp->openers.next, struct verbs_qp, openers);
+		struct verbs_qp *other = list_entry(qp->openers.next, struct verbs_qp, openers);
+
+		/* Each has its own opening of the domain in use; the QP that of its owner. */
+		rvt_use_xrcd(qp->init.xrcd, -1);
+		rvt->owner = other;
+		rvt->xrcd = other->init.xrcd;
 		list_unlink(&qp->openers);
 		return 0;
 	}

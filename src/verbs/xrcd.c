@@ -9,7 +9,6 @@ struct ibv_xrcd *verbs_open_xrcd(struct ibv_context *context, struct ibv_xrcd_in
 {
 	const uint32_t needed = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
 	struct rvt_inode inode = { 0 };
-	struct rvt_device *device;
 	struct verbs_xrcd *xrcd;
 	struct stat status;
 	int err;
@@ -25,12 +24,11 @@ struct ibv_xrcd *verbs_open_xrcd(struct ibv_context *context, struct ibv_xrcd_in
 	if (!xrcd)
 		return fail(-ENOMEM);
 	xrcd->ibv.context = context;
-	device = enter(context);
-	if (!device) {
+	if (!enter(context)) {
 		err = -ENODEV;
 	} else {
-		err = rvt_open_xrcd(device, attr->fd == -1 ? NULL : &inode, attr->oflags & O_CREAT,
-				    attr->oflags & O_EXCL, &xrcd->rvt);
+		err = rvt_open_xrcd(to_context(context)->rvt, attr->fd == -1 ? NULL : &inode,
+				    attr->oflags & O_CREAT, attr->oflags & O_EXCL, &xrcd->rvt);
 		lane_leave();
 	}
 	if (err) {

@@ -284,7 +284,7 @@ static void begin(void)
 	FUZZ_CHECK(!rvt_alloc_pd(w.context, &w.pd));
 	FUZZ_CHECK(!rvt_create_cq(w.context, 64, &w.cq));
 	FUZZ_CHECK(!rvt_create_srq(w.pd, &srq_wr, &srq_sge, 2, &w.srq));
-	FUZZ_CHECK(!rvt_open_xrcd(&w.device, NULL, true, false, &w.xrcd));
+	FUZZ_CHECK(!rvt_open_xrcd(w.context, NULL, true, false, &w.xrcd));
 	FUZZ_CHECK(!rvt_create_xrc_srq(w.pd, w.xrcd, w.cq, &srq_wr, &srq_sge, &w.xrc_srq));
 	FUZZ_CHECK(!rvt_create_ah(w.pd, &ah, &w.ah));
 	FUZZ_CHECK(!rvt_alloc_mw(w.pd, RVT_MW_TYPE_2, &w.mw));

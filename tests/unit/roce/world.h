@@ -44,6 +44,7 @@ static struct world {
 	struct rvt_context *context;
 	struct rvt_pd *pd;
 	struct rvt_cq *cq;
+	struct rvt_xrcd *xrcd; /* of a target of XRC */
 	struct rvt_qp *qp;
 	struct rvt_mr *mr;
 	uint64_t counters[RVT_COUNTERS];
@@ -200,6 +201,8 @@ static inline void connect_qp(enum rvt_qp_type type, uint8_t rnr_retry)
 		.send_cq = w.cq,
 		.recv_cq = w.cq,
 		.cap = { 128, 16, 4, 4, 64 },
+		.xrcd = w.xrcd,
+		.context = w.context,
 	};
 	struct rvt_qp_attr attr = {
 		.port_num = 1,
@@ -215,9 +218,12 @@ static inline void connect_qp(enum rvt_qp_type type, uint8_t rnr_retry)
 		.retry_cnt = 2,
 		.rnr_retry = rnr_retry,
 	};
-	bool rc = type == RVT_QPT_RC;
+	bool rc = rvt_reliable(type), target = type == RVT_QPT_XRC_TGT;
 
-	assert_int_equal(rvt_create_qp(w.pd, &init, &w.qp), 0);
+	assert_int_equal(rvt_create_qp(target ? NULL : w.pd, &init, &w.qp), 0);
+	if (target)
+		attr.qp_access_flags =
+			RVT_ACCESS_REMOTE_WRITE | RVT_ACCESS_REMOTE_READ | RVT_ACCESS_REMOTE_ATOMIC;
 	if (w.self) {
 		attr.dest_qp_num = w.qp->number;
 		attr.ah_attr.dgid = ipv4(1);

@@ -47,6 +47,7 @@ static void headers_survive(void **state)
 		in.atomic_ack = random_next(&random);
 		in.immediate = (uint32_t)random_next(&random);
 		in.ieth = (uint32_t)random_next(&random);
+		in.srqn = random_next(&random) & 0xffffff;
 		n = packet_write_headers(&in, bytes);
 		assert_int_equal(n, packet_headers_length((uint8_t)opcode));
 		memset(&out, 0, sizeof(out));
@@ -77,11 +78,44 @@ static void headers_survive(void **state)
 			assert_int_equal(out.immediate, in.immediate);
 		if (info->flags & OPCODE_HAS_IETH)
 			assert_int_equal(out.ieth, in.ieth);
+		if (info->flags & OPCODE_HAS_XRCETH)
+			assert_int_equal(out.srqn, in.srqn);
 		/* One byte less is too short, and a payload needs to be allowed. */
 		assert_int_equal(packet_parse(&out, bytes, n + 3), PACKET_SHORT);
 		assert_int_equal(packet_parse(&out, bytes, n + 8),
 				 info->flags & OPCODE_HAS_PAYLOAD ? PACKET_GOOD : PACKET_PAYLOAD);
 	}
+}
+
+/* XRC is RC with one more header, in requests alone and in all of them. */
+static void xrc_names_its_queue(void **state)
+{
+	struct packet p = { .opcode = OPCODE_XRC_FLUSH, .srqn = 0xabcdef };
+	unsigned requests = 0, responses = 0;
+	uint8_t bytes[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 32; i++) {
+		const struct opcode_info *rc = opcode_info((uint8_t)i);
+		const struct opcode_info *xrc = opcode_info((uint8_t)(OPCODE_XRC | i));
+		bool request = rc->header_length && !(rc->flags & OPCODE_RESPONSE);
+
+		assert_int_equal(xrc->operation, rc->operation);
+		assert_int_equal(xrc->flags, rc->flags | (request ? OPCODE_HAS_XRCETH : 0));
+		assert_int_equal(xrc->header_length, rc->header_length + (request ? 4 : 0));
+		requests += request;
+		responses += rc->header_length && !request;
+	}
+	assert_int_equal(requests, 19);
+	assert_int_equal(responses, 6);
+	/* Before everything else: 12 bytes in, a reserved one and the number. */
+	p.feth.placement = FETH_GLOBAL;
+	assert_int_equal(packet_write_headers(&p, bytes), 12 + 4 + 4 + 16);
+	assert_memory_equal(bytes + 12, "\0\xab\xcd\xef\0\0\0\x01", 8);
+	/* What is reserved is not looked at. */
+	bytes[12] = 0xff;
+	assert_int_equal(packet_parse(&p, bytes, 36 + 4), PACKET_GOOD);
+	assert_int_equal(p.srqn, 0xabcdef);
 }
 
 static void flaws_have_names(void **state)
@@ -159,9 +193,9 @@ static void codes_are_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers_survive),	   cmocka_unit_test(flaws_have_names),
-		cmocka_unit_test(any_bytes_get_a_verdict), cmocka_unit_test(psns_wrap),
-		cmocka_unit_test(codes_are_times),
+		cmocka_unit_test(headers_survive),  cmocka_unit_test(xrc_names_its_queue),
+		cmocka_unit_test(flaws_have_names), cmocka_unit_test(any_bytes_get_a_verdict),
+		cmocka_unit_test(psns_wrap),	    cmocka_unit_test(codes_are_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
