@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reliable.c - RC: random work in both directions of several connections
+ * reliable.c - RC and XRC: random work in both directions of several connections
  *
  * What must be true: every work request completes once, in order; a message that completed has
  * arrived, once, in order, whole; READs bring what is there; atomics happen exactly once. With an
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "rvt/mw.h"
+#include "rvt/xrcd.h"
 #include "sim.h"
 
 #define DEPTH	 8u
@@ -19,6 +20,7 @@
 #define SLOT	 (SIM_SLICE + 2 * GUARD)
 #define SIDES	 8u
 #define MARK	 0xee
+#define SECOND	 0x100u /* in the wr_id of a receive: of side->second */
 
 struct request {
 	enum rvt_opcode opcode;
@@ -33,6 +35,7 @@ struct message {
 	uint32_t length, immediate, slot, shift;
 	uint64_t seed;
 	bool solicited;
+	bool second; /* XRC: it names side->second */
 };
 
 struct pool {
@@ -45,6 +48,8 @@ struct pool {
 	uint32_t head, tail;
 	uint32_t length; /* of the receives */
 	bool stopped;
+	bool one_user; /* receives complete in the order in which they were posted */
+	uint32_t mark; /* of its wr_ids */
 };
 
 enum area {
@@ -59,8 +64,10 @@ struct side {
 	struct sim_host *host;
 	struct side *peer;
 	struct rvt_qp *qp;
+	struct rvt_qp *target; /* that what the peer sends comes to: of RC the same */
 	struct rvt_cq *send_cq, *recv_cq;
 	struct pool own, *pool;
+	struct pool second;	/* XRC: the peer names one or the other */
 	uint8_t *memory[AREAS]; /* DEPTH slots each */
 	struct rvt_mr *mr[AREAS];
 	uint32_t key[AREAS];
@@ -84,6 +91,8 @@ static struct world {
 	uint64_t counter[SIM_HOSTS];
 	struct rvt_mr *counter_mr[SIM_HOSTS];
 	bool srq, starving, again;
+	bool xrc;
+	struct rvt_xrcd *xrcd[SIM_HOSTS];
 	const struct upset *upset;
 	uint32_t upset_at;
 	bool upset_done;
@@ -140,6 +149,7 @@ static uint64_t remote_address(const struct side *peer, enum area area, const ui
 	return peer->iova[area] + (uint64_t)(at - peer->memory[area]);
 }
 
+/* XRC binds no memory windows: that is the last one. */
 static enum rvt_opcode random_opcode(void)
 {
 	static const enum rvt_opcode opcodes[] = {
@@ -157,7 +167,7 @@ static enum rvt_opcode random_opcode(void)
 		RVT_WR_BIND_MW,
 	};
 
-	return opcodes[sim_random(sizeof(opcodes) / sizeof(opcodes[0]))];
+	return opcodes[sim_random(sizeof(opcodes) / sizeof(opcodes[0]) - w.xrc)];
 }
 
 static void prepare_atomic(struct side *side, struct request *request, struct rvt_send_wr *wr)
@@ -199,6 +209,7 @@ static void announce(struct side *side, struct request *request, const struct rv
 		.shift = request->shift,
 		.seed = request->seed,
 		.solicited = wr->send_flags & RVT_SEND_SOLICITED,
+		.second = w.xrc && wr->remote_srqn == peer->second.srq->res.id,
 	};
 }
 
@@ -216,6 +227,8 @@ static void post_send(struct side *side)
 	bool last = side->posted - side->completed == DEPTH - 1 || side->posted + 1 == side->quota;
 	bool local_read = true;
 
+	if (w.xrc)
+		wr.remote_srqn = (sim_chance(500) ? peer->pool : &peer->second)->srq->res.id;
 	*request = (struct request){
 		.opcode = wr.opcode,
 		.length = random_length(),
@@ -406,7 +419,7 @@ static void poll_send(struct side *side)
 static struct side *side_of(struct rvt_cq *cq, uint32_t number)
 {
 	for (unsigned i = 0; i < w.count; i++)
-		if (w.sides[i].recv_cq == cq && w.sides[i].qp->number == number)
+		if (w.sides[i].recv_cq == cq && w.sides[i].target->number == number)
 			return &w.sides[i];
 	SIM_CHECK(false, "completion of an unknown QP %u", number);
 	return NULL;
@@ -417,6 +430,7 @@ static void check_message(struct side *side, const struct rvt_wc *wc, const uint
 	const struct message *message = &side->messages[side->messages_seen % MESSAGES];
 	bool write = message->opcode == RVT_WR_RDMA_WRITE_WITH_IMM;
 
+	SIM_CHECK(!(wc->wr_id & SECOND) == !message->second, "came to another receive queue");
 	SIM_CHECK(side->messages_seen != side->messages_posted, "a message that nobody sent");
 	side->messages_seen++;
 	SIM_CHECK(wc->opcode == (write ? RVT_WC_RECV_RDMA_WITH_IMM : RVT_WC_RECV), "wrong opcode");
@@ -444,12 +458,12 @@ static void poll_recv(struct side *side)
 
 	while (rvt_poll_cq(side->recv_cq, 1, &wc) == 1) {
 		struct side *to = side_of(side->recv_cq, wc.qp_num);
-		struct pool *pool = to->pool;
-		uint32_t index = (uint32_t)wc.wr_id;
+		struct pool *pool = wc.wr_id & SECOND ? &to->second : to->pool;
+		uint32_t index = (uint32_t)wc.wr_id & ~SECOND;
 
 		SIM_CHECK(index < RECEIVES && pool->posted[index], "receive %u is not posted",
 			  index);
-		if (!pool->srq)
+		if (pool->one_user)
 			SIM_CHECK(pool->order[pool->tail % RECEIVES] == index,
 				  "receives complete out of order");
 		pool->tail++;
@@ -481,7 +495,7 @@ static void post_recv(struct pool *pool)
 		return;
 	at = pool->memory + index * SLOT + GUARD;
 	memset(at, MARK, SIM_SLICE + GUARD);
-	wr.wr_id = index;
+	wr.wr_id = index | pool->mark;
 	wr.num_sge = cut(sges, (uintptr_t)at, pool->length, pool->mr->key);
 	pool->posted[index] = true;
 	pool->order[pool->head++ % RECEIVES] = index;
@@ -509,7 +523,7 @@ static void side_work(struct side *side)
 	}
 	if (sim_chance(w.starving ? 30 : 700))
 		for (uint32_t i = 1 + sim_random(3); i; i--)
-			post_recv(side->pool);
+			post_recv(w.xrc && sim_chance(500) ? &side->second : side->pool);
 	while (burst-- && side->posted != side->quota && !side->failed &&
 	       side->qp->state == RVT_QPS_RTS && side->posted - side->completed < DEPTH) {
 		post_send(side);
@@ -546,6 +560,15 @@ static void pool_begin(struct pool *pool, struct sim_host *host, uint8_t **memor
 	*memory += RECEIVES * SLOT;
 	pool->mr = sim_reg(host, pool->memory, RECEIVES * SLOT, (uintptr_t)pool->memory,
 			   RVT_ACCESS_LOCAL_WRITE);
+}
+
+static void pool_of_xrc(struct pool *pool, struct sim_host *host, struct rvt_cq *cq)
+{
+	uint32_t max_wr = RECEIVES, max_sge = 4;
+
+	SIM_CHECK(!rvt_create_xrc_srq(host->pd, w.xrcd[host->index], cq, &max_wr, &max_sge,
+				      &pool->srq),
+		  "XRC srq");
 }
 
 static void reg_area(struct side *side, unsigned area)
@@ -585,6 +608,32 @@ static void side_begin(struct side *side, struct sim_host *host, uint8_t **memor
 	}
 	pool_begin(&side->own, host, memory);
 	side->pool = &side->own;
+	side->own.one_user = true;
+	if (!w.xrc)
+		return;
+	pool_begin(&side->second, host, memory);
+	side->second.one_user = true;
+	side->second.mark = SECOND;
+	pool_of_xrc(&side->own, host, side->recv_cq);
+	pool_of_xrc(&side->second, host, side->recv_cq);
+}
+
+/* Each side sends from a queue pair of its own, which only hears answers. */
+static void create_pair_qp(struct side *side, struct sim_qp_options *options)
+{
+	options->send_cq = side->send_cq;
+	options->recv_cq = side->recv_cq;
+	options->srq = w.xrc ? NULL : side->pool->srq;
+	options->type = w.xrc ? RVT_QPT_XRC_INI : RVT_QPT_RC;
+	options->xrcd = NULL;
+	if (side->qp)
+		return;
+	side->qp = side->target = sim_create_qp(side->host, options);
+	if (!w.xrc)
+		return;
+	options->type = RVT_QPT_XRC_TGT;
+	options->xrcd = w.xrcd[side->host->index];
+	side->target = sim_create_qp(side->host, options);
 }
 
 /* The first time create the queue pairs; later they are in RESET and begin anew. */
@@ -608,20 +657,22 @@ static void pair_begin(struct side *a, struct side *b)
 	a->peer = b;
 	b->peer = a;
 	for (unsigned i = 0; i < 2; i++) {
-		options.send_cq = sides[i]->send_cq;
-		options.recv_cq = sides[i]->recv_cq;
-		options.srq = sides[i]->pool->srq;
-		if (!sides[i]->qp)
-			sides[i]->qp = sim_create_qp(sides[i]->host, &options);
-		if (!options.srq)
+		create_pair_qp(sides[i], &options);
+		if (!sides[i]->pool->srq)
 			sides[i]->own.qp = sides[i]->qp;
 		/* Many begin shortly before the wrap. */
 		psn[i] = !w.again && sim_chance(500) ? 0xffffc0 + sim_random(64)
 						     : sim_random(1 << 24);
 	}
-	for (unsigned i = 0; i < 2; i++)
-		sim_connect(sides[i]->host, sides[i]->qp, &options, sides[1 - i]->host,
-			    sides[1 - i]->qp, psn[i], psn[1 - i]);
+	for (unsigned i = 0; i < 2; i++) {
+		struct side *side = sides[i], *peer = sides[1 - i];
+
+		sim_connect(side->host, side->qp, &options, peer->host, peer->target, psn[i],
+			    psn[1 - i]);
+		if (w.xrc)
+			sim_connect(peer->host, peer->target, &options, side->host, side->qp,
+				    psn[1 - i], psn[i]);
+	}
 }
 
 static void world_begin(unsigned pairs, uint32_t quota)
@@ -635,6 +686,9 @@ static void world_begin(unsigned pairs, uint32_t quota)
 		w.counter[i] = 0;
 		w.counter_mr[i] = sim_reg(host, &w.counter[i], 8, (uintptr_t)&w.counter[i],
 					  RVT_ACCESS_LOCAL_WRITE | RVT_ACCESS_REMOTE_ATOMIC);
+		if (w.xrc)
+			SIM_CHECK(!rvt_open_xrcd(host->context, NULL, true, false, &w.xrcd[i]),
+				  "xrcd");
 		if (!w.srq)
 			continue;
 		pool_begin(&w.shared[i], host, &memory);
@@ -660,6 +714,14 @@ static void put_mr(struct rvt_mr *mr)
 		SIM_CHECK(!rvt_dereg_mr(mr), "dereg_mr");
 }
 
+static void xrc_end(struct side *side)
+{
+	SIM_CHECK(!rvt_destroy_qp(side->target), "destroy_qp");
+	SIM_CHECK(!rvt_destroy_srq(side->own.srq), "destroy_srq");
+	SIM_CHECK(!rvt_destroy_srq(side->second.srq), "destroy_srq");
+	put_mr(side->second.mr);
+}
+
 static void world_end(void)
 {
 	for (unsigned i = 0; i < w.count; i++) {
@@ -667,6 +729,8 @@ static void world_end(void)
 
 		if (side->qp)
 			SIM_CHECK(!rvt_destroy_qp(side->qp), "destroy_qp");
+		if (w.xrc)
+			xrc_end(side);
 		SIM_CHECK(!rvt_destroy_cq(side->send_cq), "destroy_cq");
 		SIM_CHECK(!rvt_destroy_cq(side->recv_cq), "destroy_cq");
 		for (unsigned area = 0; area < AREAS; area++)
@@ -678,6 +742,8 @@ static void world_end(void)
 	}
 	for (unsigned i = 0; i < sim.host_count; i++) {
 		put_mr(w.counter_mr[i]);
+		if (w.xrc)
+			SIM_CHECK(!rvt_close_xrcd(w.xrcd[i]), "close_xrcd");
 		if (!w.srq)
 			continue;
 		SIM_CHECK(!rvt_destroy_srq(w.shared[i].srq), "destroy_srq");
@@ -704,7 +770,7 @@ static void check_counters(void)
 
 static void common_begin(const char *name, uint64_t seed, const struct upset *upset)
 {
-	size_t per_side = AREAS * DEPTH * SLOT + RECEIVES * SLOT;
+	size_t per_side = AREAS * DEPTH * SLOT + 2 * RECEIVES * SLOT;
 
 	sim_begin(name, seed, upset ? 2 : 1 + (unsigned)(seed % SIM_HOSTS));
 	if (!arena)
@@ -733,6 +799,7 @@ static void common_begin(const char *name, uint64_t seed, const struct upset *up
 void sim_reliable(uint64_t seed)
 {
 	common_begin("reliable", seed, NULL);
+	w.xrc = !w.srq && sim_chance(300);
 	world_begin(1 + sim_random(SIDES / 2), 20 + sim_random(60));
 	sim_run(program, 60000 * SIM_MS);
 	for (unsigned i = 0; i < w.count; i++)

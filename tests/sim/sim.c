@@ -576,11 +576,13 @@ struct rvt_qp *sim_create_qp(struct sim_host *host, const struct sim_qp_options 
 		.send_cq = options->send_cq,
 		.recv_cq = options->recv_cq,
 		.srq = options->srq,
+		.xrcd = options->xrcd,
+		.context = host->context,
 		.cap = { options->depth, options->srq ? 0 : options->recv_depth, 4, 4, 64 },
 	};
 	struct rvt_qp *qp;
 
-	SIM_CHECK(!rvt_create_qp(host->pd, &init, &qp), "rvt_create_qp");
+	SIM_CHECK(!rvt_create_qp(options->xrcd ? NULL : host->pd, &init, &qp), "rvt_create_qp");
 	return qp;
 }
 

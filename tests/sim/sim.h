@@ -107,6 +107,7 @@ struct sim_qp_options {
 	enum rvt_qp_type type;
 	struct rvt_cq *send_cq, *recv_cq;
 	struct rvt_srq *srq;
+	struct rvt_xrcd *xrcd; /* XRC_TGT */
 	uint32_t depth, recv_depth;
 	enum rvt_mtu mtu;
 	uint8_t max_rd_atomic, max_dest_rd_atomic, rnr_retry, retry_cnt, timeout;
@@ -114,7 +115,7 @@ struct sim_qp_options {
 };
 
 struct rvt_qp *sim_create_qp(struct sim_host *host, const struct sim_qp_options *options);
-/** sim_connect() - to RTS with @peer as the other end (RC, UC); UD: @peer is NULL. */
+/** sim_connect() - to RTS with @peer as the other end (RC, UC, XRC); UD: @peer is NULL. */
 void sim_connect(struct sim_host *host, struct rvt_qp *qp, const struct sim_qp_options *options,
 		 struct sim_host *peer_host, struct rvt_qp *peer, uint32_t psn, uint32_t peer_psn);
 struct rvt_mr *sim_reg(struct sim_host *host, void *memory, uint64_t length, uint64_t iova,
