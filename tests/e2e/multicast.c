@@ -75,7 +75,7 @@ static struct ibv_qp *create_qp(const struct end *end, int block_self)
 		.recv_cq = end->cq,
 		.cap = { RECEIVES, RECEIVES, 1, 1, 0 },
 		.qp_type = IBV_QPT_UD,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | (block_self ? IBV_QP_INIT_ATTR_CREATE_FLAGS : 0),
 		.pd = pd,
 		.create_flags = block_self ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0
 	};
