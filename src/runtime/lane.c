@@ -317,8 +317,10 @@ int lane_start(const struct lane_events *events, char *why, size_t size)
 {
 	static bool fork_handled;
 	struct lane *lane;
-	int err = 0;
+	int err = 0, cancel_state;
 
+	/* A cancelled thread would leave this locked. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&start_lock);
 	if (!lane_current) {
 		if (!fork_handled)
@@ -327,6 +329,7 @@ int lane_start(const struct lane_events *events, char *why, size_t size)
 		err = start(&lane, events, why, size);
 	}
 	pthread_mutex_unlock(&start_lock);
+	pthread_setcancelstate(cancel_state, NULL);
 	return err;
 }
 
@@ -335,13 +338,21 @@ struct lane_stamp lane_stamp(void)
 	return (struct lane_stamp){ atomic_load_explicit(&generation, memory_order_relaxed) };
 }
 
+bool lane_present(struct lane_stamp stamp)
+{
+	return stamp.generation == atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
 struct rvt_device *lane_enter(struct lane_stamp stamp)
 {
 	struct lane *lane = lane_current;
+	int cancel_state;
 
-	if (!lane || stamp.generation != atomic_load_explicit(&generation, memory_order_relaxed))
+	if (!lane || !lane_present(stamp))
 		return NULL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&lane->lock);
+	lane->cancel_state = cancel_state;
 	lane->device.now_ns = lane_now_ns();
 	return &lane->device;
 }
@@ -355,8 +366,11 @@ void lane_leave(void)
 {
 	struct lane *lane = lane_current;
 
+	int cancel_state = lane->cancel_state;
+
 	lane_wake_thread(lane);
 	pthread_mutex_unlock(&lane->lock);
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* The broker. It is needed only for what comes and goes, so traffic goes on without it. */

@@ -39,9 +39,12 @@ int lane_start(const struct lane_events *events, char *why, size_t size) MUST_US
 struct lane_stamp lane_stamp(void);
 /**
  * lane_enter() - lock and set the time. Return: the device, or NULL (not locked) when @stamp is of
- * before a fork().
+ * before a fork(). Until lane_leave() the thread cannot be cancelled: it would leave the device
+ * locked for ever.
  */
 struct rvt_device *lane_enter(struct lane_stamp stamp);
+/** lane_present() - are objects of @stamp of this process, not inherited over fork()? */
+bool lane_present(struct lane_stamp stamp);
 /** lane_leave() - unlock. Nothing is sent by this. */
 void lane_leave(void);
 /** lane_leave_sending() - run the engine for what was posted, flush the link, unlock. */

@@ -353,7 +353,10 @@ unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 	bool there[RVT_MAX_PORTS] = { false };
 	struct lane *lane;
 	unsigned count, n = 0;
+	int cancel_state;
 
+	/* A cancelled thread would leave this locked. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&ports_lock);
 	count = choose(all, find_interfaces(all), chosen);
 	/* The engine looks at addresses, too. */
@@ -377,6 +380,7 @@ unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 	if (lane)
 		lane_leave();
 	pthread_mutex_unlock(&ports_lock);
+	pthread_setcancelstate(cancel_state, NULL);
 	return n;
 }
 

@@ -15,6 +15,7 @@
 
 struct lane {
 	pthread_mutex_t lock;
+	int cancel_state; /* of the thread that entered */
 	struct lane_events events;
 	struct restrack_root restrack;
 	struct rvt_device device;

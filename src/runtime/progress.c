@@ -3,17 +3,19 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "ipc/slots.h"
 #include "runtime/private.h"
 
-#define RECEIVE_CALLS 2	  /* system calls of one round */
-#define RUN_BUDGET    256 /* packets sent in one round */
-#define MAX_ROUNDS    8	  /* before a poll returns, whatever is left */
-#define WAIT_ASIDE_MS 2	  /* while another thread polls */
-#define IDLE_POLLS    32  /* empty polls in a row before the core is offered to others */
+#define RECEIVE_CALLS 2	       /* system calls of one round */
+#define RUN_BUDGET    256      /* packets sent in one round */
+#define MAX_ROUNDS    8	       /* before a poll returns, whatever is left */
+#define WAIT_ASIDE_MS 2	       /* while another thread polls */
+#define EXIT_WAIT_NS  20000000 /* for the lock, when the program ends */
+#define IDLE_POLLS    32       /* empty polls in a row before the core is offered to others */
 
 static int resolve(void *context, struct roce_flow *flow, uint32_t source_qpn,
 		   uint32_t destination_qpn)
@@ -204,13 +206,29 @@ void lane_make_room(void)
 	link_flush(lane_current->link);
 }
 
-/* A program that ends without destroying its queue pairs. */
+/*
+ * A program that ends without destroying its queue pairs. Many call exit() in a signal handler,
+ * which may have interrupted this very thread with the lane locked: then nobody will ever unlock
+ * it.
+ */
 __attribute__((destructor)) static void settle_at_exit(void)
 {
-	if (lane_current && lane_enter(lane_stamp())) {
-		lane_settle();
-		lane_leave();
+	struct lane *lane = lane_current;
+	struct timespec until;
+
+	if (!lane)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += EXIT_WAIT_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
 	}
+	if (pthread_mutex_timedlock(&lane->lock, &until))
+		return;
+	lane->device.now_ns = lane_now_ns();
+	lane_settle();
+	pthread_mutex_unlock(&lane->lock);
 }
 
 void lane_progress(const struct rvt_cq *cq)
@@ -238,6 +256,37 @@ void lane_idle(void)
 		idle = 0;
 		sched_yield();
 	}
+}
+
+struct waiter {
+	struct lane_stamp stamp;
+	bool gone; /* a fork: the lane is no more */
+};
+
+/* Also when the waiting thread is cancelled: the engine thread would otherwise believe for ever
+ * that somebody does its work. */
+static void stop_waiting(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->gone = !lane_enter(waiter->stamp);
+	if (waiter->gone)
+		return;
+	lane_current->waiters--;
+	lane_leave();
+}
+
+/* Blocks, as one of those who do the device's work; this is where the thread may be cancelled. */
+static int wait_working(struct pollfd fds[2], struct waiter *waiter)
+{
+	volatile int err = 0; /* cleaning up may be a longjmp() */
+
+	pthread_cleanup_push(stop_waiting, waiter);
+	/* Timers are the engine thread's; a second is for a socket that was replaced. */
+	if (poll(fds, 2, 1000) < 0)
+		err = -errno;
+	pthread_cleanup_pop(1);
+	return waiter->gone ? -ENODEV : err;
 }
 
 int lane_wait(int fd)
@@ -268,15 +317,10 @@ int lane_wait(int fd)
 			fds[1].fd = lane->broker.socket;
 		}
 		lane_leave();
-		/* Timers are the engine thread's; a second is for a socket that was replaced. */
-		if (poll(fds, 2, others_poll ? WAIT_ASIDE_MS : 1000) < 0)
+		if (!others_poll)
+			err = wait_working(fds, &(struct waiter){ .stamp = stamp });
+		else if (poll(fds, 1, WAIT_ASIDE_MS) < 0)
 			err = -errno;
-		if (!others_poll) {
-			if (!lane_enter(stamp))
-				return -ENODEV;
-			lane->waiters--;
-			lane_leave();
-		}
 		if (err)
 			return err;
 	}

@@ -31,15 +31,19 @@ int rvt_context_open(struct rvt_device *device, struct rvt_port *port, struct rv
 }
 
 /* Call for each object of a type in the context; the object may go in the call. */
-static void for_each(struct rvt_context *context, enum restrack_type type,
-		     void (*call)(struct restrack_entry *))
+static unsigned for_each(struct rvt_context *context, enum restrack_type type,
+			 void (*call)(struct restrack_entry *))
 {
 	struct restrack_entry *e;
+	unsigned count = 0;
 
 	for (uint32_t id = 0; (e = restrack_next(context->device->restrack, type, &id)); id++) {
-		if (e->context == &context->res)
+		if (e->context == &context->res) {
 			call(e);
+			count++;
+		}
 	}
+	return count;
 }
 
 /* In this order nothing is in use when its turn comes. */
@@ -93,16 +97,35 @@ static void end_pd(struct restrack_entry *e)
 	ASSERT(!rvt_dealloc_pd(container_of(e, struct rvt_pd, res)));
 }
 
-void rvt_context_close(struct rvt_context *context)
+static void leave_it(struct restrack_entry *e)
 {
-	for_each(context, RESTRACK_QP, end_qp);
-	for_each(context, RESTRACK_SRQ, end_srq);
-	for_each(context, RESTRACK_XRCD, end_xrcd);
-	for_each(context, RESTRACK_CQ, end_cq);
-	for_each(context, RESTRACK_AH, end_ah);
-	for_each(context, RESTRACK_MW, end_mw);
-	for_each(context, RESTRACK_MR, end_mr);
-	for_each(context, RESTRACK_PD, end_pd);
+	(void)e;
+}
+
+unsigned rvt_context_objects(struct rvt_context *context)
+{
+	static const enum restrack_type types[] = { RESTRACK_QP, RESTRACK_SRQ, RESTRACK_CQ,
+						    RESTRACK_AH, RESTRACK_MW,  RESTRACK_MR,
+						    RESTRACK_PD, RESTRACK_XRCD };
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		count += for_each(context, types[i], leave_it);
+	return count;
+}
+
+unsigned rvt_context_close(struct rvt_context *context)
+{
+	unsigned left = for_each(context, RESTRACK_QP, end_qp);
+
+	left += for_each(context, RESTRACK_SRQ, end_srq);
+	left += for_each(context, RESTRACK_XRCD, end_xrcd);
+	left += for_each(context, RESTRACK_CQ, end_cq);
+	left += for_each(context, RESTRACK_AH, end_ah);
+	left += for_each(context, RESTRACK_MW, end_mw);
+	left += for_each(context, RESTRACK_MR, end_mr);
+	left += for_each(context, RESTRACK_PD, end_pd);
 	ASSERT(!restrack_del(&context->res));
 	allocator_put(context->device->allocator, context);
+	return left;
 }

@@ -167,8 +167,11 @@ struct rvt_context {
 };
 int rvt_context_open(struct rvt_device *device, struct rvt_port *port,
 		     struct rvt_context **ret) MUST_USE;
-/** rvt_context_close() - destroys what the program left in it, QPs first. */
-void rvt_context_close(struct rvt_context *context);
+/** rvt_context_objects() - how many there are in it. */
+unsigned rvt_context_objects(struct rvt_context *context);
+/** rvt_context_close() - destroys what the program left in it, QPs first. Return: how many objects
+ * that were. */
+unsigned rvt_context_close(struct rvt_context *context);
 
 /* Protection domains. */
 struct rvt_pd {

@@ -15,9 +15,8 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *ibv, struct ibv_ah_attr *attr)
 	if (!ah)
 		return fail(-ENOMEM);
 	verbs_to_rvt_ah(&rvt_attr, attr);
-	if (!enter(ibv->context)) {
-		err = -ENODEV;
-	} else {
+	err = enter_pd(pd, ibv);
+	if (!err) {
 		err = rvt_create_ah(pd->rvt, &rvt_attr, &ah->rvt);
 		if (!err)
 			ah->rvt->owner = ah;
@@ -41,8 +40,9 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
 
 	if (!ah)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_ah(ah, ibv);
+	if (err)
+		return -err;
 	err = handle_retire(&ah->handle, HANDLE_AH) ? rvt_destroy_ah(ah->rvt) : -EINVAL;
 	if (err == -EBUSY)
 		handle_publish(&ah->handle, HANDLE_AH);

@@ -140,22 +140,24 @@ struct ibv_context *verbs_join_context(struct verbs_device_context *original, in
 	return &context->verbs.context;
 }
 
-/* What was made goes with the last of those that share it. Entered. */
-static void leave_context(struct verbs_device_context *context)
+/* What was made goes with the last of those that share it. Return: how many objects may still point
+ * to @context. Entered. */
+static unsigned leave_context(struct verbs_device_context *context)
 {
 	if (list_empty(&context->siblings)) {
 		lane_settle();
-		rvt_context_close(context->rvt);
-		return;
+		return rvt_context_close(context->rvt);
 	}
 	context->rvt->owner =
 		list_entry(context->siblings.next, struct verbs_device_context, siblings);
 	list_unlink(&context->siblings);
+	return rvt_context_objects(context->rvt);
 }
 
 int ibv_close_device(struct ibv_context *ibv)
 {
 	struct verbs_device_context *context;
+	unsigned left = 0;
 
 	if (!ibv) {
 		errno = EINVAL;
@@ -167,13 +169,16 @@ int ibv_close_device(struct ibv_context *ibv)
 		return -1;
 	}
 	if (lane_enter(context->stamp)) {
-		leave_context(context);
+		left = leave_context(context);
 		lane_leave();
 	}
 	close(ibv->cmd_fd);
 	verbs_events_close(context);
 	pthread_mutex_destroy(&ibv->mutex);
-	handle_free(&context->handle, HANDLE_CONTEXT);
+	/* What the program did not destroy goes on pointing here, and must not find another
+	 * context. */
+	if (!left)
+		handle_free(&context->handle, HANDLE_CONTEXT);
 	return 0;
 }
 

@@ -113,8 +113,9 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 
 	if (!cq || cqe < 1)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_cq(cq, ibv);
+	if (err)
+		return -err;
 	err = rvt_resize_cq(cq->rvt, (uint32_t)cqe);
 	if (!err)
 		ibv->cqe = (int)cq->rvt->cqe;
@@ -129,14 +130,18 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 
 	if (!cq)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
-	err = cq->rvt->users ? -EBUSY : handle_ok(&cq->handle, HANDLE_CQ) ? 0 : -EINVAL;
-	if (!err) {
+	err = enter_cq(cq, ibv);
+	if (err)
+		return -err;
+	if (cq->rvt->users) {
+		err = -EBUSY;
+	} else {
 		/* No event of it begins after this; those that were read must be acknowledged
 		 * first. */
 		cq->rvt->owner = NULL;
 		err = rvt_destroy_cq(cq->rvt);
+		if (!err)
+			cq->rvt = NULL;
 	}
 	lane_leave();
 	if (err)
@@ -158,12 +163,13 @@ int verbs_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 {
 	struct verbs_cq *cq = to_cq(ibv);
 	struct rvt_wc batch[POLL_BATCH];
-	int done = 0;
+	int done = 0, err;
 
 	if (!cq || count < 0 || (count && !wc))
 		return -EINVAL;
-	if (!enter(ibv->context))
-		return -ENODEV;
+	err = enter_cq(cq, ibv);
+	if (err)
+		return err;
 	lane_poll_begin();
 	if (!rvt_cq_entries(cq->rvt))
 		lane_progress(cq->rvt);
@@ -190,11 +196,13 @@ int verbs_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 int verbs_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
 	struct verbs_cq *cq = to_cq(ibv);
+	int err;
 
 	if (!cq)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_cq(cq, ibv);
+	if (err)
+		return -err;
 	rvt_arm_cq(cq->rvt, solicited_only != 0);
 	/* The program is about to sleep: what it left to its next call goes out now. */
 	lane_settle();

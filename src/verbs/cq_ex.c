@@ -31,8 +31,9 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if ((attr && attr->comp_mask) || !handle_ok(&cq->handle, HANDLE_CQ))
 		return EINVAL;
-	if (!enter(ex->context))
-		return ENODEV;
+	err = enter_cq(cq, ibv_cq_ex_to_cq(ex));
+	if (err)
+		return -err;
 	lane_poll_begin();
 	if (!rvt_cq_entries(cq->rvt))
 		lane_progress(cq->rvt);
@@ -48,7 +49,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 	struct verbs_cq *cq = cq_of(ex);
 	int err;
 
-	if (!handle_ok(&cq->handle, HANDLE_CQ) || !enter(ex->context))
+	if (!handle_ok(&cq->handle, HANDLE_CQ) || enter_cq(cq, ibv_cq_ex_to_cq(ex)))
 		return EINVAL;
 	err = next(cq);
 	lane_leave();

@@ -62,6 +62,16 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 	return list;
 }
 
+void verbs_devices_before_fork(void)
+{
+	pthread_mutex_lock(&devices_lock);
+}
+
+void verbs_devices_after_fork(void)
+{
+	pthread_mutex_unlock(&devices_lock);
+}
+
 void ibv_free_device_list(struct ibv_device **list)
 {
 	free(list);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* events.c - completion channels and asynchronous events: descriptors that programs can poll */
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "verbs/objects.h"
@@ -60,13 +61,16 @@ static int take(int fd, bool work)
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? 0 : -errno;
 }
 
-/* Take a count off without waiting, whatever the program made of the descriptor. */
+/*
+ * Take a count off without waiting, whatever the program made of the descriptor: a thread that
+ * reads it may be faster. By syscall(), because a thread with a lock must not be cancelled in here.
+ */
 static void take_back(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	uint64_t count;
+	struct iovec iov = { &count, sizeof(count) };
 
-	if (poll(&p, 1, 0) == 1 && read(fd, &count, sizeof(count)) < 0)
+	if (syscall(SYS_preadv2, (long)fd, &iov, 1l, -1l, -1l, (long)RWF_NOWAIT) < 0)
 		return;
 }
 
@@ -82,6 +86,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	if (!channel)
 		return fail(-ENOMEM);
 	channel->ibv.context = context;
+	channel->stamp = to_context(context)->stamp;
 	channel->ibv.fd = verbs_make_eventfd();
 	if (channel->ibv.fd < 0) {
 		int err = channel->ibv.fd;
@@ -154,6 +159,11 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret, void **c
 
 	if (!channel || !ret || !cq_context) {
 		errno = EINVAL;
+		return -1;
+	}
+	/* The descriptor of a parent is shared with it: its events are not ours to take. */
+	if (!lane_present(channel->stamp)) {
+		errno = ENODEV;
 		return -1;
 	}
 	for (;;) {
@@ -342,6 +352,10 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret)
 		return -1;
 	}
 	context = to_context(ibv);
+	if (!lane_present(context->stamp)) {
+		errno = ENODEV;
+		return -1;
+	}
 	for (;;) {
 		struct verbs_event *event = NULL;
 
@@ -405,11 +419,18 @@ void verbs_drop_events(struct ibv_context *ibv, void *object)
 	pthread_mutex_unlock(&context->event_lock);
 }
 
+static void unlock(void *mutex)
+{
+	pthread_mutex_unlock(mutex);
+}
+
 void verbs_wait_acknowledged(pthread_mutex_t *mutex, pthread_cond_t *cond,
 			     const uint32_t *delivered, const uint32_t *completed)
 {
 	pthread_mutex_lock(mutex);
+	/* A thread that is cancelled here must not keep the others from acknowledging. */
+	pthread_cleanup_push(unlock, mutex);
 	while ((int32_t)(*delivered - *completed) > 0)
 		pthread_cond_wait(cond, mutex);
-	pthread_mutex_unlock(mutex);
+	pthread_cleanup_pop(1);
 }

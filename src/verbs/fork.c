@@ -13,6 +13,7 @@
 
 static void before_fork(void)
 {
+	verbs_devices_before_fork();
 	handles_before_fork();
 	verbs_dm_before_fork();
 }
@@ -21,6 +22,7 @@ static void after_fork(void)
 {
 	verbs_dm_after_fork();
 	handles_after_fork();
+	verbs_devices_after_fork();
 }
 
 __attribute__((constructor)) static void handle_fork(void)

@@ -137,7 +137,7 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *ibv, uint32_t handle)
 	mr = HANDLE_NEW(struct verbs_mr, HANDLE_MR);
 	if (!mr)
 		return fail(-ENOMEM);
-	if (enter(ibv->context)) {
+	if (!enter_pd(pd, ibv)) {
 		struct rvt_mr *rvt = rvt_find_mr_by_id(pd->rvt, handle);
 
 		if (rvt) {
@@ -165,7 +165,7 @@ void ibv_unimport_mr(struct ibv_mr *ibv)
 {
 	struct verbs_mr *mr = to_mr(ibv);
 
-	if (!mr || !mr->imported || !enter(ibv->context))
+	if (!mr || !mr->imported || enter_mr(mr, ibv))
 		return;
 	if (handle_retire(&mr->handle, HANDLE_MR)) {
 		rvt_put_mr(mr->rvt);

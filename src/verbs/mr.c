@@ -32,9 +32,8 @@ static struct ibv_mr *reg_mr(struct ibv_pd *ibv, void *addr, size_t length, uint
 	mr = HANDLE_NEW(struct verbs_mr, HANDLE_MR);
 	if (!mr)
 		return fail(-ENOMEM);
-	if (!enter(pd->ibv.context)) {
-		err = -ENODEV;
-	} else {
+	err = enter_pd(pd, ibv);
+	if (!err) {
 		err = rvt_reg_mr(pd->rvt, (uintptr_t)addr, length, iova, access, &mr->rvt);
 		if (!err)
 			mr->rvt->owner = mr;
@@ -71,9 +70,8 @@ struct ibv_mr *verbs_alloc_null_mr(struct ibv_pd *ibv)
 	mr = HANDLE_NEW(struct verbs_mr, HANDLE_MR);
 	if (!mr)
 		return fail(-ENOMEM);
-	if (!enter(pd->ibv.context)) {
-		err = -ENODEV;
-	} else {
+	err = enter_pd(pd, ibv);
+	if (!err) {
 		err = rvt_alloc_null_mr(pd->rvt, &mr->rvt);
 		if (!err)
 			mr->rvt->owner = mr;
@@ -95,9 +93,15 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *ibv_pd, void *add
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
-	if (!enter(ibv->context)) {
-		errno = ENODEV;
-		return IBV_REREG_MR_ERR_CMD;
+	err = enter_mr(mr, ibv);
+	if (err) {
+		errno = -err;
+		return err == -EINVAL ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
+	}
+	if (pd && !to_pd(ibv_pd)) {
+		lane_leave();
+		errno = EINVAL;
+		return IBV_REREG_MR_ERR_INPUT;
 	}
 	err = rvt_rereg_mr(mr->rvt, (uint32_t)flags, pd ? pd->rvt : NULL, (uintptr_t)addr, length,
 			   (uint32_t)access);
@@ -124,8 +128,9 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 	if (!mr || mr->imported)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_mr(mr, ibv);
+	if (err)
+		return -err;
 	err = handle_retire(&mr->handle, HANDLE_MR) ? rvt_dereg_mr(mr->rvt) : -EINVAL;
 	if (err == -EBUSY)
 		handle_publish(&mr->handle, HANDLE_MR);
@@ -153,7 +158,7 @@ int verbs_advise_mr(struct ibv_pd *ibv, enum ibv_advise_mr_advice advice, uint32
 		    struct ibv_sge *list, uint32_t count)
 {
 	struct verbs_pd *pd = to_pd(ibv);
-	int err = 0;
+	int err;
 
 	if (!pd || flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || (count && !list))
 		return EINVAL;
@@ -161,8 +166,9 @@ int verbs_advise_mr(struct ibv_pd *ibv, enum ibv_advise_mr_advice advice, uint32
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return EOPNOTSUPP;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_pd(pd, ibv);
+	if (err)
+		return -err;
 	/* Memory is touched where it lies, so there is nothing to fetch; a wrong key is still worth
 	 * telling. */
 	for (uint32_t i = 0; i < count && !err; i++) {

@@ -13,9 +13,8 @@ struct ibv_mw *verbs_alloc_mw(struct ibv_pd *ibv, enum ibv_mw_type type)
 	mw = HANDLE_NEW(struct verbs_mw, HANDLE_MW);
 	if (!mw)
 		return fail(-ENOMEM);
-	if (!enter(ibv->context)) {
-		err = -ENODEV;
-	} else {
+	err = enter_pd(pd, ibv);
+	if (!err) {
 		err = rvt_alloc_mw(pd->rvt, (enum rvt_mw_type)type, &mw->rvt);
 		if (!err)
 			mw->rvt->mr.owner = mw;
@@ -41,8 +40,9 @@ int verbs_dealloc_mw(struct ibv_mw *ibv)
 
 	if (!mw)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_mw(mw, ibv);
+	if (err)
+		return -err;
 	err = handle_retire(&mw->handle, HANDLE_MW) ? rvt_dealloc_mw(mw->rvt) : -EINVAL;
 	lane_leave();
 	if (!err)
@@ -80,11 +80,13 @@ int verbs_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *req
 		return EINVAL;
 	wr.wr_id = request->wr_id;
 	wr.send_flags = request->send_flags;
-	if (!verbs_to_rvt_bind(&wr.bind, mw, ibv_inc_rkey(mw->rkey), &request->bind_info))
-		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
-	err = rvt_post_send(qp->rvt, &wr);
+	err = enter_qp(qp, ibv);
+	if (err)
+		return -err;
+	if (verbs_to_rvt_bind(&wr.bind, mw, ibv_inc_rkey(mw->rkey), &request->bind_info))
+		err = rvt_post_send(qp->rvt, &wr);
+	else
+		err = -EINVAL;
 	if (!err)
 		mw->rkey = wr.bind.key;
 	rvt_send_pending(qp->rvt);

@@ -81,6 +81,7 @@ struct verbs_ah {
 struct verbs_channel {
 	struct ibv_comp_channel ibv;
 	struct handle handle;
+	struct lane_stamp stamp;
 	pthread_mutex_t lock;
 	struct list_node ready; /* verbs_cq.node: with undelivered events */
 };
@@ -114,6 +115,9 @@ struct verbs_srq {
 /* A work request of ibv_wr_start() .. ibv_wr_complete(). */
 struct verbs_batch_wr {
 	struct rvt_send_wr wr;
+	struct ibv_ah *ah; /* of UD */
+	struct ibv_mw *mw; /* to bind */
+	struct ibv_mw_bind_info info;
 	uint32_t first_sge; /* in verbs_batch.sges */
 	size_t inline_at;   /* in verbs_batch.bytes */
 };
@@ -153,9 +157,17 @@ static inline struct verbs_device_context *to_context(struct ibv_context *contex
  * locked. */
 static inline struct rvt_device *enter(struct ibv_context *context)
 {
+	struct rvt_device *device;
+
 	if (!context || !handle_ok(&to_context(context)->handle, HANDLE_CONTEXT))
 		return NULL;
-	return lane_enter(to_context(context)->stamp);
+	device = lane_enter(to_context(context)->stamp);
+	/* Another thread may have closed it meanwhile. */
+	if (device && !handle_ok(&to_context(context)->handle, HANDLE_CONTEXT)) {
+		lane_leave();
+		return NULL;
+	}
+	return device;
 }
 
 #define TO_OBJECT(kind, KIND)                                            \
@@ -163,6 +175,16 @@ static inline struct rvt_device *enter(struct ibv_context *context)
  {                                                                       \
   struct verbs_##kind *object = (struct verbs_##kind *)(void *)p;        \
   return p && handle_ok(&object->handle, HANDLE_##KIND) ? object : NULL; \
+ }
+#define ENTER_OBJECT(kind)                                                         \
+ static inline int enter_##kind(struct verbs_##kind *object, struct ibv_##kind *p) \
+ {                                                                                 \
+  if (!enter(p->context))                                                          \
+   return -ENODEV;                                                                 \
+  if (to_##kind(p) == object && object->rvt)                                       \
+   return 0;                                                                       \
+  lane_leave();                                                                    \
+  return -EINVAL;                                                                  \
  }
 /* to_pd() and its like: NULL when the handle is not a living object. */
 TO_OBJECT(pd, PD)
@@ -174,7 +196,18 @@ TO_OBJECT(cq, CQ)
 TO_OBJECT(srq, SRQ)
 TO_OBJECT(qp, QP)
 TO_OBJECT(xrcd, XRCD)
+/* enter_pd() and its like: 0 with the lane locked and the object still there, whatever other
+ * threads did since to_pd(); else a negative errno. */
+ENTER_OBJECT(pd)
+ENTER_OBJECT(mr)
+ENTER_OBJECT(mw)
+ENTER_OBJECT(ah)
+ENTER_OBJECT(cq)
+ENTER_OBJECT(srq)
+ENTER_OBJECT(qp)
+ENTER_OBJECT(xrcd)
 #undef TO_OBJECT
+#undef ENTER_OBJECT
 
 static inline struct verbs_channel *to_channel(struct ibv_comp_channel *p)
 {
@@ -250,6 +283,12 @@ void verbs_from_rvt_ah(struct ibv_ah_attr *to, const struct rvt_ah_attr *from);
 void verbs_to_rvt_qp_attr(struct rvt_qp_attr *to, const struct ibv_qp_attr *from);
 void verbs_from_rvt_qp_attr(struct ibv_qp_attr *to, const struct rvt_qp_attr *from);
 void verbs_from_rvt_wc(struct ibv_wc *to, const struct rvt_wc *from);
+
+/* device.c */
+/** verbs_devices_before_fork(), verbs_devices_after_fork() - the locks of this layer that a child
+ * needs. */
+void verbs_devices_before_fork(void);
+void verbs_devices_after_fork(void);
 
 /* events.c */
 extern const struct lane_events verbs_events;

@@ -53,8 +53,9 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 		return dealloc_parent_domain(pd);
 	if (__atomic_load_n(&pd->children, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_pd(pd, ibv);
+	if (err)
+		return -err;
 	err = rvt_dealloc_pd(pd->rvt);
 	if (!err && !handle_retire(&pd->handle, HANDLE_PD))
 		err = -EINVAL;

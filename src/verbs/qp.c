@@ -11,6 +11,7 @@ static uint32_t create_flags(const struct ibv_qp_init_attr_ex *attr)
 	return attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
 }
 
+/* Entered. */
 static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *from)
 {
 	bool target = from->qp_type == IBV_QPT_XRC_RECV,
@@ -25,6 +26,9 @@ static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *fro
 		return -EOPNOTSUPP;
 	if ((!target && !send_cq) || (!target && !initiator && (!recv_cq || (from->srq && !srq))) ||
 	    (target && !xrcd))
+		return -EINVAL;
+	/* Those that are just being destroyed. */
+	if ((send_cq && !send_cq->rvt) || (recv_cq && !recv_cq->rvt) || (srq && !srq->rvt))
 		return -EINVAL;
 	*to = (struct rvt_qp_init){
 		.type = (enum rvt_qp_type)from->qp_type,
@@ -74,27 +78,25 @@ static struct ibv_qp *create(struct ibv_context *context, struct ibv_qp_init_att
 	qp = HANDLE_NEW(struct verbs_qp, HANDLE_QP);
 	if (!qp)
 		return fail(-ENOMEM);
-	err = to_init(&qp->init, attr);
-	if (err) {
-		handle_free(&qp->handle, HANDLE_QP);
-		return fail(err);
-	}
-	qp->init.owner = qp;
 	qp->signal_all = attr->sq_sig_all;
 	init_handle(qp, context);
 	ibv = &qp->ex.qp_base;
 	ibv->qp_context = attr->qp_context;
 	ibv->pd = pd ? attr->pd : NULL;
 	ibv->send_cq = target ? NULL : attr->send_cq;
-	ibv->recv_cq = qp->init.recv_cq ? attr->recv_cq : NULL;
-	ibv->srq = qp->init.srq ? attr->srq : NULL;
 	ibv->qp_type = attr->qp_type;
 	if (!enter(context)) {
 		err = -ENODEV;
 	} else {
-		qp->init.context = to_context(context)->rvt;
-		err = rvt_create_qp(pd ? pd->rvt : NULL, &qp->init, &qp->rvt);
+		err = !pd || to_pd(attr->pd) ? to_init(&qp->init, attr) : -EINVAL;
 		if (!err) {
+			qp->init.owner = qp;
+			qp->init.context = to_context(context)->rvt;
+			err = rvt_create_qp(pd ? pd->rvt : NULL, &qp->init, &qp->rvt);
+		}
+		if (!err) {
+			ibv->recv_cq = qp->init.recv_cq ? attr->recv_cq : NULL;
+			ibv->srq = qp->init.srq ? attr->srq : NULL;
 			ibv->qp_num = qp->rvt->number;
 			if (attr->qp_type == IBV_QPT_UD)
 				lane_want_headers();
@@ -231,7 +233,7 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 	ibv->qp_type = attr->qp_type;
 	ibv->qp_num = ibv->handle = attr->qp_num;
 	device = enter(context);
-	if (device) {
+	if (device && to_xrcd(attr->xrcd)) {
 		qp->rvt = find_target(device, attr->qp_num, xrcd->rvt, to_context(context)->rvt);
 		if (qp->rvt) {
 			struct verbs_qp *other = qp->rvt->owner;
@@ -247,8 +249,9 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 				"those of other processes cannot be opened",
 				attr->qp_num);
 		}
-		lane_leave();
 	}
+	if (device)
+		lane_leave();
 	if (!qp->rvt) {
 		handle_free(&qp->handle, HANDLE_QP);
 		return fail(-EINVAL);
@@ -300,8 +303,9 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	if (!qp || !attr)
 		return EINVAL;
 	verbs_to_rvt_qp_attr(&rvt_attr, attr);
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_qp(qp, ibv);
+	if (err)
+		return -err;
 	lane_settle();
 	err = rvt_modify_qp(qp->rvt, &rvt_attr, (uint32_t)mask);
 	if (!err && mask & IBV_QP_STATE)
@@ -316,12 +320,14 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 {
 	struct verbs_qp *qp = to_qp(ibv);
 	struct rvt_qp_attr rvt_attr;
+	int err;
 
 	(void)mask; /* everything is told, whatever is asked for */
 	if (!qp || !attr || !init)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_qp(qp, ibv);
+	if (err)
+		return -err;
 	rvt_query_qp(qp->rvt, &rvt_attr);
 	ibv->state = (enum ibv_qp_state)rvt_attr.qp_state;
 	lane_leave();
@@ -344,11 +350,10 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	if (!qp)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
-	err = handle_ok(&qp->handle, HANDLE_QP) && qp->rvt ? 0 : -EINVAL;
-	if (!err)
-		err = leave_qp(qp);
+	err = enter_qp(qp, ibv);
+	if (err)
+		return -err;
+	err = leave_qp(qp);
 	lane_leave_sending();
 	if (err)
 		return -err;
@@ -368,7 +373,7 @@ int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_
 	struct work_send work;
 	int err = 0;
 
-	if (!qp || !enter(ibv->context)) {
+	if (!qp || enter_qp(qp, ibv)) {
 		if (bad)
 			*bad = wr;
 		return EINVAL;
@@ -399,7 +404,7 @@ int verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 	struct work_receive work;
 	int err = 0;
 
-	if (!qp || !enter(ibv->context)) {
+	if (!qp || enter_qp(qp, ibv)) {
 		if (bad)
 			*bad = wr;
 		return EINVAL;
@@ -429,9 +434,10 @@ static int change_group(struct ibv_qp *ibv, const union ibv_gid *gid,
 	if (!qp || !gid)
 		return EINVAL;
 	memcpy(mgid.raw, gid->raw, sizeof(mgid.raw));
-	if (!enter(ibv->context))
-		return ENODEV;
-	err = handle_ok(&qp->handle, HANDLE_QP) && qp->rvt ? change(qp->rvt, &mgid) : -EINVAL;
+	err = enter_qp(qp, ibv);
+	if (err)
+		return -err;
+	err = change(qp->rvt, &mgid);
 	lane_leave();
 	return -err;
 }

@@ -177,8 +177,17 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 {
 	struct rvt_send_wr *wr = append(ex, RVT_WR_BIND_MW);
 
-	if (wr && (!verbs_to_rvt_bind(&wr->bind, mw, rkey, info) || mw->type != IBV_MW_TYPE_2))
+	struct verbs_batch_wr *w;
+
+	if (!wr)
+		return;
+	w = container_of(wr, struct verbs_batch_wr, wr);
+	if (!verbs_to_rvt_bind(&wr->bind, mw, rkey, info) || mw->type != IBV_MW_TYPE_2) {
 		mistake(&qp_of(ex)->batch, EINVAL);
+		return;
+	}
+	w->mw = mw;
+	w->info = *info;
 }
 
 static struct verbs_batch_wr *current(struct verbs_batch *batch)
@@ -192,15 +201,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibv, uint32_t qp
 {
 	struct verbs_batch *batch = &qp_of(ex)->batch;
 	struct verbs_batch_wr *w = current(batch);
-	struct verbs_ah *ah = to_ah(ibv);
 
 	if (!w)
 		return;
-	if (!ah) {
+	if (!to_ah(ibv)) {
 		mistake(batch, EINVAL);
 		return;
 	}
-	w->wr.ah = ah->rvt;
+	w->ah = ibv;
 	w->wr.remote_qpn = qpn;
 	w->wr.remote_qkey = qkey;
 }
@@ -299,6 +307,17 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &one);
 }
 
+/* What the request names may have gone since it was built. Entered. */
+static bool resolve(struct verbs_batch_wr *w)
+{
+	struct verbs_ah *ah = w->ah ? to_ah(w->ah) : NULL;
+
+	if (w->ah && !ah)
+		return false;
+	w->wr.ah = ah ? ah->rvt : NULL;
+	return !w->mw || verbs_to_rvt_bind(&w->wr.bind, w->mw, w->wr.bind.key, &w->info);
+}
+
 static int post(struct verbs_qp *qp, struct verbs_batch *batch)
 {
 	struct rvt_qp *rvt = qp->rvt;
@@ -307,6 +326,10 @@ static int post(struct verbs_qp *qp, struct verbs_batch *batch)
 	/* All or nothing: whether there is room is known before the first is posted. */
 	if (rvt->s_head - rvt->s_last + batch->count > rvt->cap.max_send_wr)
 		return ENOMEM;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (!resolve(&batch->wrs[i]))
+			return EINVAL;
+	}
 	for (uint32_t i = 0; i < batch->count && !err; i++) {
 		struct verbs_batch_wr *w = &batch->wrs[i];
 		struct rvt_sge whole;
@@ -330,9 +353,9 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct verbs_batch *batch = &qp->batch;
 	int err = batch->open ? batch->error : EINVAL;
 
-	if (!err && !enter(ex->qp_base.context))
-		err = ENODEV;
-	else if (!err) {
+	if (!err)
+		err = -enter_qp(qp, &ex->qp_base);
+	if (!err) {
 		err = post(qp, batch);
 		lane_leave_sending();
 	}

@@ -25,9 +25,11 @@ static struct ibv_srq *create(struct ibv_srq_init_attr_ex *attr, bool xrc)
 	srq->ibv.pd = attr->pd;
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
-	if (!enter(srq->ibv.context)) {
-		err = -ENODEV;
-	} else {
+	err = enter_pd(pd, attr->pd);
+	if (!err && xrc && !(to_xrcd(attr->xrcd) && to_cq(attr->cq) && cq->rvt)) {
+		err = -EINVAL;
+		lane_leave();
+	} else if (!err) {
 		/* srq_limit is ignored at creation: ibv_create_srq(3). */
 		if (xrc)
 			err = rvt_create_xrc_srq(pd->rvt, xrcd->rvt, cq->rvt, &max_wr, &max_sge,
@@ -94,8 +96,9 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 
 	if (!srq || !attr || mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_srq(srq, ibv);
+	if (err)
+		return -err;
 	err = rvt_modify_srq(srq->rvt, (uint32_t)mask, attr->max_wr, attr->srq_limit);
 	lane_leave();
 	return -err;
@@ -104,11 +107,13 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 {
 	struct verbs_srq *srq = to_srq(ibv);
+	int err;
 
 	if (!srq || !attr)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_srq(srq, ibv);
+	if (err)
+		return -err;
 	attr->max_wr = srq->rvt->rq.max_wr;
 	attr->max_sge = srq->rvt->rq.max_sge;
 	attr->srq_limit = srq->rvt->limit;
@@ -123,12 +128,16 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 
 	if (!srq)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
-	err = srq->rvt->users ? -EBUSY : handle_ok(&srq->handle, HANDLE_SRQ) ? 0 : -EINVAL;
-	if (!err) {
+	err = enter_srq(srq, ibv);
+	if (err)
+		return -err;
+	if (srq->rvt->users) {
+		err = -EBUSY;
+	} else {
 		srq->rvt->owner = NULL;
 		err = rvt_destroy_srq(srq->rvt);
+		if (!err)
+			srq->rvt = NULL;
 	}
 	lane_leave();
 	if (err)
@@ -145,13 +154,20 @@ int verbs_get_srq_num(struct ibv_srq *ibv, uint32_t *number)
 {
 	struct verbs_srq *srq = to_srq(ibv);
 
+	int err;
+
 	if (!srq || !number)
 		return EINVAL;
+	err = enter_srq(srq, ibv);
+	if (err)
+		return -err;
 	/* Only SRQs of XRC have one. */
-	if (!srq->rvt->xrcd)
-		return EOPNOTSUPP;
-	*number = srq->rvt->res.id;
-	return 0;
+	if (srq->rvt->xrcd)
+		*number = srq->rvt->res.id;
+	else
+		err = EOPNOTSUPP;
+	lane_leave();
+	return err;
 }
 
 int verbs_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -159,7 +175,7 @@ int verbs_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_
 	struct verbs_srq *srq = to_srq(ibv);
 	int err = 0;
 
-	if (!srq || !enter(ibv->context)) {
+	if (!srq || enter_srq(srq, ibv)) {
 		if (bad)
 			*bad = wr;
 		return EINVAL;

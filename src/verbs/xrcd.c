@@ -46,8 +46,9 @@ int verbs_close_xrcd(struct ibv_xrcd *ibv)
 
 	if (!xrcd)
 		return EINVAL;
-	if (!enter(ibv->context))
-		return ENODEV;
+	err = enter_xrcd(xrcd, ibv);
+	if (err)
+		return -err;
 	err = rvt_close_xrcd(xrcd->rvt);
 	if (!err && !handle_retire(&xrcd->handle, HANDLE_XRCD))
 		err = -EINVAL;

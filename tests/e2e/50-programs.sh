@@ -15,6 +15,7 @@ own() {
 }
 
 own e2e-hostile 120 ""
+own e2e-rude 120 ""
 own e2e-many 300 "${E2E_CYCLES:-10000}"
 
 # The port tells of its interface.

@@ -277,7 +277,7 @@ static void test_ledger_context(void **state)
 	assert_true(world_record(RESTRACK_PD, pd->res.id, &record));
 	assert_int_equal(record.port, 3);
 	assert_int_equal(record.context, context->res.id);
-	rvt_context_close(context);
+	assert_int_equal(rvt_context_close(context), 1);
 	assert_int_equal(restrack_count(&w.restrack, RESTRACK_CTX, NULL), 1);
 	assert_int_equal(restrack_count(&w.restrack, RESTRACK_PD, NULL), 1);
 }
@@ -337,7 +337,8 @@ static void test_context_close(void **state)
 	assert_int_equal(rvt_dereg_mr(mr), 0);
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		assert_in_range(restrack_count(&w.restrack, types[i], &w.context->res), 1, 2);
-	rvt_context_close(w.context);
+	/* Seven of furnish(), twice, and the PD; less the region that is gone. */
+	assert_int_equal(rvt_context_close(w.context), 14);
 	w.context = first;
 	w.pd = NULL;
 	/* Less the context itself. */

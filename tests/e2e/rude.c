@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rude.c - a program whose threads, signals and descriptors get in the device's way: nothing hangs,
+ * nothing of the program's is touched
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "program.h"
+
+static struct ibv_context *context;
+static struct ibv_pd *pd;
+static struct ibv_comp_channel *channel;
+static struct ibv_cq *cq, *quiet;
+static struct ibv_mr *mr;
+static struct ibv_qp *qps[2];
+static char memory[65536];
+
+static void setup(void)
+{
+	MUST((context = open_first()));
+	MUST((pd = ibv_alloc_pd(context)));
+	MUST((channel = ibv_create_comp_channel(context)));
+	MUST((cq = ibv_create_cq(context, 256, NULL, NULL, 0)));
+	MUST((quiet = ibv_create_cq(context, 256, NULL, channel, 0)));
+	MUST((mr = ibv_reg_mr(pd, memory, sizeof(memory),
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)));
+	for (int i = 0; i < 2; i++)
+		MUST((qps[i] = make_qp(pd, cq, IBV_QPT_RC)));
+	MUST(!connect_pair(qps[0], qps[1]));
+}
+
+/* Still alive? All that is left of earlier work may come first. */
+static bool works(void)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(cq, 1, &wc) > 0)
+		;
+	return !post_write(qps[0], mr, mr, 100) && wait_status(cq, 5) == IBV_WC_SUCCESS;
+}
+
+/* Threads that are cancelled. */
+
+static void *poll_forever(void *argument)
+{
+	struct ibv_wc wc;
+
+	(void)argument;
+	for (;;) {
+		post_write(qps[0], mr, mr, 5000);
+		ibv_poll_cq(cq, 1, &wc);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void *wait_forever(void *argument)
+{
+	struct ibv_cq *from;
+	void *cq_context;
+
+	(void)argument;
+	for (;;) {
+		ibv_get_cq_event(channel, &from, &cq_context);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void *wait_async_forever(void *argument)
+{
+	struct ibv_async_event event;
+
+	(void)argument;
+	for (;;) {
+		if (!ibv_get_async_event(context, &event))
+			ibv_ack_async_event(&event);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void cancelled(void *(*run)(void *), const char *name)
+{
+	for (unsigned i = 0; i < 150; i++) {
+		pthread_t thread;
+
+		MUST(!pthread_create(&thread, NULL, run, NULL));
+		usleep(200 + i * 13 % 1500);
+		MUST(!pthread_cancel(thread) && !pthread_join(thread, NULL));
+	}
+	CHECK(works(), name);
+}
+
+/* An object that waits to be acknowledged, and is used meanwhile. */
+
+static void *destroy_cq(void *argument)
+{
+	return (void *)(intptr_t)ibv_destroy_cq(argument);
+}
+
+static void half_destroyed(void)
+{
+	struct ibv_cq *going = ibv_create_cq(context, 64, NULL, channel, 0), *from;
+	struct ibv_qp *a = make_qp(pd, going, IBV_QPT_RC), *b = make_qp(pd, going, IBV_QPT_RC);
+	void *result, *cq_context;
+	pthread_t thread;
+	struct ibv_wc wc;
+
+	MUST(going && a && b && !connect_pair(a, b));
+	MUST(!ibv_req_notify_cq(going, 0) && !post_write(a, mr, mr, 8));
+	MUST(!ibv_get_cq_event(channel, &from, &cq_context) && from == going);
+	MUST(!ibv_destroy_qp(a) && !ibv_destroy_qp(b));
+	MUST(!pthread_create(&thread, NULL, destroy_cq, going));
+	while (ibv_poll_cq(going, 1, &wc) >= 0)
+		usleep(1000);
+	CHECK(ibv_req_notify_cq(going, 0) == EINVAL && ibv_resize_cq(going, 100) == EINVAL &&
+		      !make_qp(pd, going, IBV_QPT_RC) && ibv_destroy_cq(going) == EINVAL,
+	      "a CQ that waits for its acknowledgement is no CQ any more");
+	ibv_ack_cq_events(from, 1);
+	MUST(!pthread_join(thread, &result));
+	CHECK(!result && works(), "and is destroyed once");
+}
+
+/* What is left in a closed context, with another that was opened after it. */
+static void closed_context(void)
+{
+	struct ibv_context *old = open_first(), *next;
+	struct ibv_pd *p = ibv_alloc_pd(old);
+	struct ibv_cq *c = ibv_create_cq(old, 16, NULL, NULL, 0);
+	struct ibv_mr *m = ibv_reg_mr(p, memory, 4096, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_qp *qp = make_qp(p, c, IBV_QPT_RC);
+	struct ibv_send_wr *bad, wr = { 0 };
+	struct ibv_wc wc;
+
+	MUST(old && p && c && m && qp && !ibv_close_device(old));
+	MUST((next = open_first()));
+	CHECK(ibv_poll_cq(c, 1, &wc) < 0 && ibv_req_notify_cq(c, 0) &&
+		      ibv_post_send(qp, &wr, &bad) && !ibv_reg_mr(p, memory, 4096, 0) &&
+		      !make_qp(p, c, IBV_QPT_UD),
+	      "what was left in a closed context is refused");
+	CHECK(ibv_destroy_qp(qp) && ibv_destroy_cq(c) && ibv_dereg_mr(m) && ibv_dealloc_pd(p),
+	      "and not destroyed again");
+	MUST(!ibv_close_device(next));
+}
+
+/* exit() in a signal handler: Ctrl-C of many programs. */
+
+static void leave(int number)
+{
+	(void)number;
+	exit(0);
+}
+
+static void exit_in_handler(void)
+{
+	int hanging = 0;
+
+	for (int i = 0; i < 40; i++) {
+		struct itimerval soon = { .it_value = { .tv_usec = 3000 + 137 * i } };
+		pid_t child = fork();
+		int status = -1, waited = 0;
+
+		MUST(child >= 0);
+		if (!child) {
+			setup();
+			signal(SIGALRM, leave);
+			setitimer(ITIMER_REAL, &soon, NULL);
+			poll_forever(NULL);
+		}
+		while (waitpid(child, &status, WNOHANG) != child && waited++ < 500)
+			usleep(10000);
+		if (waited > 500) {
+			kill(child, SIGKILL);
+			waitpid(child, &status, 0);
+			hanging++;
+		}
+		MUST(hanging < 3);
+	}
+	CHECK(!hanging, "exit() in a signal handler ends the program");
+}
+
+static void stuck(int number)
+{
+	static const char text[] = "not ok rude to its end - it hangs\n";
+
+	(void)number;
+	(void)!write(STDOUT_FILENO, text, sizeof(text) - 1);
+	_exit(1);
+}
+
+int main(void)
+{
+	signal(SIGALRM, stuck);
+	alarm(100);
+	setup();
+	cancelled(poll_forever, "threads cancelled while they post and poll");
+	cancelled(wait_forever, "threads cancelled while they wait for completion events");
+	cancelled(wait_async_forever, "threads cancelled while they wait for asynchronous events");
+	half_destroyed();
+	closed_context();
+	exit_in_handler();
+	return failures != 0;
+}
