@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "ipc/directory.h"
 #include "ipc/messages.h"
 #include "ipc/slots.h"
@@ -42,9 +43,9 @@ static int move_up(int fd)
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, 64);
 
 	if (high < 0)
-		return fd;
+		return descriptors_own(fd);
 	close(fd);
-	return high;
+	return descriptors_own(high);
 }
 
 void ipc_connection_init(struct ipc_connection *c)
@@ -55,7 +56,7 @@ void ipc_connection_init(struct ipc_connection *c)
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
-		close(*fd);
+		close(descriptors_disown(*fd));
 	*fd = -1;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,7 +83,7 @@ static int broker_main(void *argument)
 	struct launch *launch = argument;
 	char *arguments[] = { (char *)(uintptr_t) "adverbd", NULL };
 
-	close_range(STDERR_FILENO + 1, ~0u, 0);
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
 	execve(launch->path, arguments, launch->environment);
 	launch->error = errno;
 	_exit(127);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "link/private.h"
 
 /* RoCEv2 senders use the dynamic ports, so that networks spread flows (IBTA A17.4.5.2). */
@@ -84,6 +85,7 @@ static int open_socket(const struct gid *source, unsigned interface, uint32_t sl
 		fd = low;
 	else
 		close(low);
+	descriptors_own(fd);
 	/* Never fragment, and an IP identification that is known: 0, or the index in a train. */
 	if (v4) {
 		struct ip_mreqn out = { .imr_ifindex = (int)interface };
@@ -102,7 +104,7 @@ static int open_socket(const struct gid *source, unsigned interface, uint32_t sl
 	set_option(fd, SOL_SOCKET, SO_RCVBUF, 1);
 	err = bind_somewhere(fd, source, interface, slot, port);
 	if (err) {
-		close(fd);
+		close(descriptors_disown(fd));
 		return err;
 	}
 	return fd;
@@ -149,7 +151,7 @@ static int find_socket(struct link *link, const struct gid *source, unsigned int
 static void close_receiver(struct link_way *way)
 {
 	if (way->receiver >= 0)
-		close(way->receiver);
+		close(descriptors_disown(way->receiver));
 }
 
 int link_resolve(struct link *link, const struct gid *source, const struct gid *destination,
@@ -226,7 +228,7 @@ void ways_free(struct link *link)
 		struct way_socket *s = link->sockets;
 
 		link->sockets = s->next;
-		close(s->fd);
+		close(descriptors_disown(s->fd));
 		free(s);
 	}
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "ipc/parking.h"
 #include "ipc/slots.h"
 #include "restrack/ledger.h"
@@ -57,9 +58,9 @@ static int move_up(int fd)
 		return -errno;
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 64);
 	if (high < 0)
-		return fd;
+		return descriptors_own(fd);
 	close(fd);
-	return high;
+	return descriptors_own(high);
 }
 
 static int make_ledger(struct lane *lane, char *why, size_t size)
@@ -95,11 +96,11 @@ static void destroy(struct lane *lane)
 	if (lane->ledger)
 		munmap(lane->ledger, lane->ledger_size);
 	if (lane->ledger_fd >= 0)
-		close(lane->ledger_fd);
+		close(descriptors_disown(lane->ledger_fd));
 	if (lane->wake_fd >= 0)
-		close(lane->wake_fd);
+		close(descriptors_disown(lane->wake_fd));
 	if (lane->netlink >= 0)
-		close(lane->netlink);
+		close(descriptors_disown(lane->netlink));
 	free(lane);
 }
 

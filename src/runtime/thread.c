@@ -49,6 +49,27 @@ static void interfaces_changed(struct lane *lane)
 	lane_ports(ports);
 }
 
+/*
+ * The program closed numbers that it did not open, past our functions for that. What it opens next
+ * may get them: none of them is used again, as far as we know of it.
+ */
+static void descriptors_lost(struct lane *lane, const struct pollfd fds[DESCRIPTORS])
+{
+	pthread_mutex_lock(&lane->lock);
+	if (fds[WAKE].revents & POLLNVAL)
+		lane->wake_fd = -1;
+	if (fds[NETLINK].revents & POLLNVAL)
+		lane->netlink = -1;
+	if (fds[BROKER].revents & POLLNVAL)
+		lane->broker.fd = -1;
+	if (fds[SOCKET].revents & POLLNVAL) {
+		lane->broker.socket = -1;
+		link_rebind(lane->link, -1);
+	}
+	pthread_mutex_unlock(&lane->lock);
+	lane_log(LANE_LOG_ERROR, "the program closed descriptors of the device");
+}
+
 /* Do what there is to do and say what to wait for. Return: until when. */
 static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct pollfd fds[DESCRIPTORS])
 {
@@ -93,6 +114,7 @@ static void *thread_main(void *argument)
 	for (;;) {
 		struct pollfd fds[DESCRIPTORS];
 		struct timespec wait;
+		bool lost = false;
 		uint64_t count;
 
 		for (unsigned i = 0; i < DESCRIPTORS; i++)
@@ -100,6 +122,12 @@ static void *thread_main(void *argument)
 		wait = work(lane, &polls_seen, fds);
 		if (ppoll(fds, DESCRIPTORS, &wait, NULL) <= 0)
 			continue;
+		for (unsigned i = 0; i < DESCRIPTORS; i++)
+			lost |= fds[i].revents & POLLNVAL;
+		if (lost) {
+			descriptors_lost(lane, fds);
+			continue;
+		}
 		if (fds[WAKE].revents && read(lane->wake_fd, &count, sizeof(count)) < 0)
 			continue;
 		if (fds[BROKER].revents)

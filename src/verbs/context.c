@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "verbs/descriptors.h"
 #include "verbs/objects.h"
 
 #define VENDOR_PART 1
@@ -116,7 +117,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 	if (rvt)
 		lane_leave();
 	if (err) {
-		close(context->verbs.context.cmd_fd);
+		verbs_close_lent(context->verbs.context.cmd_fd);
 		return unmake_context(context, err);
 	}
 	handle_publish(&context->handle, HANDLE_CONTEXT);
@@ -135,7 +136,8 @@ struct ibv_context *verbs_join_context(struct verbs_device_context *original, in
 	context->rvt = original->rvt;
 	list_append(&original->siblings, &context->siblings);
 	lane_leave();
-	context->verbs.context.cmd_fd = cmd_fd;
+	/* It is ours to close from here on. */
+	context->verbs.context.cmd_fd = verbs_lend(cmd_fd);
 	handle_publish(&context->handle, HANDLE_CONTEXT);
 	return &context->verbs.context;
 }
@@ -172,7 +174,7 @@ int ibv_close_device(struct ibv_context *ibv)
 		left = leave_context(context);
 		lane_leave();
 	}
-	close(ibv->cmd_fd);
+	verbs_close_lent(ibv->cmd_fd);
 	verbs_events_close(context);
 	pthread_mutex_destroy(&ibv->mutex);
 	/* What the program did not destroy goes on pointing here, and must not find another

@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+#include "verbs/descriptors.h"
 #include "verbs/objects.h"
 
 int verbs_make_eventfd(void)
@@ -23,18 +25,22 @@ int verbs_move_up(int fd)
 	int high;
 
 	if (fd > STDERR_FILENO)
-		return fd;
+		return verbs_lend(fd);
 	/* The program closed its standard descriptors; what it writes there later is not for us. */
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (high < 0)
 		high = -errno;
 	close(fd);
-	return high;
+	return verbs_lend(high);
 }
 
 static void raise_fd(int fd)
 {
 	uint64_t one = 1;
+
+	/* The program closed it: what has the number now may be a file of its own. */
+	if (!descriptors_is_lent(fd))
+		return;
 
 	if (write(fd, &one, sizeof(one)) < 0)
 		return; /* only a full counter, which is readable anyway */
@@ -48,10 +54,10 @@ static void raise_fd(int fd)
 static int take(int fd, bool work)
 {
 	uint64_t count;
-	int flags = fcntl(fd, F_GETFL);
+	int flags = descriptors_is_lent(fd) ? fcntl(fd, F_GETFL) : -1;
 
 	if (flags < 0)
-		return -errno;
+		return -EBADF;
 	if (work && !(flags & O_NONBLOCK)) {
 		int err = lane_wait(fd);
 
@@ -69,6 +75,9 @@ static void take_back(int fd)
 {
 	uint64_t count;
 	struct iovec iov = { &count, sizeof(count) };
+
+	if (!descriptors_is_lent(fd))
+		return;
 
 	if (syscall(SYS_preadv2, (long)fd, &iov, 1l, -1l, -1l, (long)RWF_NOWAIT) < 0)
 		return;
@@ -116,7 +125,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 		return EINVAL;
 	}
 	pthread_mutex_unlock(&channel->lock);
-	close(ibv->fd);
+	verbs_close_lent(ibv->fd);
 	pthread_mutex_destroy(&channel->lock);
 	handle_free(&channel->handle, HANDLE_CHANNEL);
 	return 0;
@@ -222,7 +231,7 @@ void verbs_events_close(struct verbs_device_context *context)
 		list_unlink(node);
 		free(list_entry(node, struct verbs_event, node));
 	}
-	close(context->verbs.context.async_fd);
+	verbs_close_lent(context->verbs.context.async_fd);
 	pthread_mutex_destroy(&context->event_lock);
 }
 

@@ -3,9 +3,13 @@
  * rude.c - a program whose threads, signals and descriptors get in the device's way: nothing hangs,
  * nothing of the program's is touched
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -184,6 +188,74 @@ static void exit_in_handler(void)
 	CHECK(!hanging, "exit() in a signal handler ends the program");
 }
 
+static bool descriptor_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Everything from 3 up is closed, and other files get the numbers. Return: 0 if all went well. */
+static int closes(int how)
+{
+	int file, pair[2], n = 0;
+	struct ibv_qp *far;
+	union ibv_gid gid;
+	struct stat status;
+	char byte;
+
+	setup();
+	/* Of another process, which does not exist: a socket is made to send there. */
+	far = make_qp(pd, cq, IBV_QPT_RC);
+	MUST(far && !to_init(far) && !ibv_query_gid(context, 1, 0, &gid));
+	MUST(!to_rts(far, &gid, (far->qp_num + (1 << 17)) & 0xffffff, 10));
+	MUST(!ibv_req_notify_cq(quiet, 0) && !post_write(far, mr, mr, 100));
+	if (how == 0)
+		close_range(3, ~0u, 0);
+	else if (how == 1)
+		closefrom(3);
+	else
+		for (int fd = 3; fd < 1024; fd++)
+			close(fd);
+	MUST((file = memfd_create("mine", 0)) >= 0 && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	for (int fd = 3; fd < 200; fd++) {
+		if (fd != file && fd != pair[0] && fd != pair[1])
+			n += dup2(fd % 2 ? file : pair[1], fd) == fd;
+	}
+	MUST(n > 100 && write(pair[0], "m", 1) == 1);
+	for (int i = 0; i < 2000; i++) {
+		post_write(far, mr, mr, 100);
+		ibv_req_notify_cq(cq, 0);
+		if (!works())
+			return 2;
+	}
+	usleep(50000);
+	if (fstat(file, &status) || status.st_size || recv(pair[0], &byte, 1, MSG_DONTWAIT) >= 0 ||
+	    recv(pair[1], &byte, 1, MSG_DONTWAIT) != 1)
+		return 3;
+	ibv_destroy_cq(quiet);
+	ibv_destroy_comp_channel(channel);
+	ibv_close_device(context);
+	for (int fd = 3; fd < 200; fd += 2) {
+		if (fd != pair[0] && fd != pair[1] && !descriptor_open(fd))
+			return 4;
+	}
+	return 0;
+}
+
+static bool child_closes(int how)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		alarm(20);
+		_exit(closes(how));
+	}
+	MUST(child > 0 && waitpid(child, &status, 0) == child);
+	if (status)
+		printf("# status %x\n", (unsigned)status);
+	return !status;
+}
+
 static void stuck(int number)
 {
 	static const char text[] = "not ok rude to its end - it hangs\n";
@@ -204,5 +276,8 @@ int main(void)
 	half_destroyed();
 	closed_context();
 	exit_in_handler();
+	CHECK(child_closes(0), "close_range() of everything closes and touches only the program's");
+	CHECK(child_closes(1), "closefrom()");
+	CHECK(child_closes(2), "close() of every number");
 	return failures != 0;
 }
