@@ -2,6 +2,7 @@
 /* context.c - an opened device, and what is asked of it */
 #include <arpa/inet.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "verbs/descriptors.h"
@@ -21,6 +22,23 @@ static int query_port_op(struct ibv_context *context, uint8_t port,
 	return ibv_query_port(context, port, attr);
 }
 
+/* The clock of completion timestamps. */
+static int query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	uint32_t asked;
+
+	if (!context || !values)
+		return EINVAL;
+	asked = values->comp_mask;
+	values->comp_mask = 0;
+	if (asked & IBV_VALUES_MASK_RAW_CLOCK) {
+		if (clock_gettime(CLOCK_MONOTONIC, &values->raw_clock))
+			return errno;
+		values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	}
+	return 0;
+}
+
 static void fill_tables(struct verbs_context *v)
 {
 	v->sz = sizeof(*v);
@@ -35,6 +53,8 @@ static void fill_tables(struct verbs_context *v)
 	v->context.ops.post_srq_recv = verbs_post_srq_recv;
 	v->context.ops.post_send = verbs_post_send;
 	v->context.ops.post_recv = verbs_post_recv;
+	verbs_fill_unsupported(v);
+	v->query_rt_values = query_rt_values;
 	v->query_port = verbs_query_port;
 	v->advise_mr = verbs_advise_mr;
 	v->alloc_null_mr = verbs_alloc_null_mr;

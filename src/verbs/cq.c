@@ -92,7 +92,10 @@ struct ibv_cq_ex *verbs_create_cq_ex(struct ibv_context *context, struct ibv_cq_
 		return fail(-EINVAL);
 	if (attr->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD) ||
 	    attr->wc_flags & ~(uint64_t)WC_FLAGS)
-		return fail(-EOPNOTSUPP);
+		return fail(-verbs_unsupported(
+			"ibv_create_cq_ex",
+			"wc_flags or comp_mask has what only adapters tell: VLANs, flow "
+			"tags, tag matching"));
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
 		flags = attr->flags;
 	if (flags &

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mr.c - memory regions */
+#include <sys/mman.h>
+
 #include "verbs/objects.h"
 
 static struct ibv_mr *finish(struct verbs_pd *pd, struct verbs_mr *mr, int err, void *addr,
@@ -87,8 +89,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *ibv_pd, void *add
 	struct verbs_pd *pd = flags & IBV_REREG_MR_CHANGE_PD ? to_pd(ibv_pd) : NULL;
 	int err;
 
-	if (!mr || mr->imported || mr->dm || !flags || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED ||
-	    (flags & IBV_REREG_MR_CHANGE_PD && !pd) ||
+	if (!mr || mr->imported || mr->dm || mr->mapping || !flags ||
+	    flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || (flags & IBV_REREG_MR_CHANGE_PD && !pd) ||
 	    (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
@@ -137,21 +139,12 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	else if (!err && mr->dm)
 		verbs_dm_region_gone(mr->dm);
 	lane_leave();
-	if (!err)
-		handle_free(&mr->handle, HANDLE_MR);
-	return -err;
-}
-
-struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
-				 int fd, int access)
-{
-	(void)pd;
-	(void)offset;
-	(void)length;
-	(void)iova;
-	(void)fd;
-	(void)access;
-	return fail(-EOPNOTSUPP);
+	if (err)
+		return -err;
+	if (mr->mapping)
+		munmap(mr->mapping, mr->mapping_size);
+	handle_free(&mr->handle, HANDLE_MR);
+	return 0;
 }
 
 int verbs_advise_mr(struct ibv_pd *ibv, enum ibv_advise_mr_advice advice, uint32_t flags,

@@ -56,6 +56,8 @@ struct verbs_mr {
 	struct handle handle;
 	struct rvt_mr *rvt;
 	struct verbs_dm_memory *dm; /* that it lies in, or NULL */
+	void *mapping;		    /* of a dma-buf, made for it, or NULL */
+	size_t mapping_size;
 	bool imported;
 };
 
@@ -230,6 +232,10 @@ int verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 void verbs_cq_extend(struct verbs_cq *cq, uint64_t wc_flags);
 struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+/** verbs_unsupported() - EOPNOTSUPP, and with ADVERB_LOG=warn the reason. */
+int verbs_unsupported(const char *what, const char *why);
+/** verbs_fill_unsupported() - the functions of the table that only say so. */
+void verbs_fill_unsupported(struct verbs_context *v);
 #define VERBS_MAX_DM (64u << 20) /* bytes of device memory of one process */
 struct ibv_dm *verbs_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int verbs_free_dm(struct ibv_dm *dm);

@@ -23,7 +23,10 @@ static int to_init(struct rvt_qp_init *to, const struct ibv_qp_init_attr_ex *fro
 
 	if (from->qp_type != IBV_QPT_RC && from->qp_type != IBV_QPT_UC &&
 	    from->qp_type != IBV_QPT_UD && !target && !initiator)
-		return -EOPNOTSUPP;
+		return -verbs_unsupported(
+			"ibv_create_qp",
+			"types are RC, UC, UD, XRC_SEND and XRC_RECV: raw packets need "
+			"an Ethernet port of the device's own");
 	if ((!target && !send_cq) || (!target && !initiator && (!recv_cq || (from->srq && !srq))) ||
 	    (target && !xrcd))
 		return -EINVAL;
@@ -166,7 +169,9 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 					  IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_XRCD) ||
 	    create_flags(attr) & ~possible_flags(attr))
-		return fail(-EOPNOTSUPP);
+		return fail(-verbs_unsupported(
+			"ibv_create_qp_ex",
+			"an attribute or creation flag that only adapters know"));
 	if (attr->qp_type == IBV_QPT_XRC_RECV) {
 		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !to_xrcd(attr->xrcd) ||
 		    attr->xrcd->context != context)
@@ -185,7 +190,9 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 		/* The functions of an operation that is not asked for may be missing in the
 		 * program's table. */
 		if (ops & ~possible)
-			return fail(-EOPNOTSUPP);
+			return fail(-verbs_unsupported(
+				"ibv_create_qp_ex",
+				"send_ops_flags names an operation that this type of queue pair does not have"));
 	}
 	qp = create(context, attr);
 	if (qp && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {

@@ -80,7 +80,9 @@ struct ibv_srq *verbs_create_srq_ex(struct ibv_context *context, struct ibv_srq_
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE)
 		type = attr->srq_type;
 	if (attr->comp_mask & ~(uint32_t)KNOWN || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
-		return fail(-EOPNOTSUPP);
+		return fail(-verbs_unsupported(
+			"ibv_create_srq_ex",
+			"types are BASIC and XRC: tag matching is an adapter's"));
 	if (type == IBV_SRQT_XRC)
 		needed |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 	if ((attr->comp_mask & needed) != needed || !to_pd(attr->pd) ||
