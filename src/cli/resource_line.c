@@ -9,6 +9,8 @@
 enum {
 	QPT_RC = 2,
 	QPT_UC = 3,
+	QPT_XRC_INI = 9,
+	QPT_XRC_TGT = 10,
 };
 
 static const char *qp_type_name(const struct ledger_record *record)
@@ -63,7 +65,8 @@ static void add_pd(struct line *line, const struct ledger_record *record, uint64
 static void qp_line(struct line *line, const struct ledger_record *record)
 {
 	const uint64_t *a = record->attributes;
-	bool connected = a[RESTRACK_QP_TYPE] == QPT_RC || a[RESTRACK_QP_TYPE] == QPT_UC;
+	uint64_t type = a[RESTRACK_QP_TYPE];
+	bool connected = type == QPT_RC || type == QPT_UC;
 
 	line_number(line, "lqpn", record->id);
 	if (connected)
@@ -73,12 +76,15 @@ static void qp_line(struct line *line, const struct ledger_record *record)
 	if (connected)
 		line_number(line, "rq-psn", a[RESTRACK_QP_RQ_PSN]);
 	line_number(line, "sq-psn", a[RESTRACK_QP_SQ_PSN]);
-	if (connected)
+	if (connected || type == QPT_XRC_INI || type == QPT_XRC_TGT)
 		line_string(line, "path-mig-state", "MIGRATED");
-	add_pd(line, record, a[RESTRACK_QP_PDN]);
+	if (type != QPT_XRC_TGT)
+		add_pd(line, record, a[RESTRACK_QP_PDN]);
 	add_owner(line, record);
-	add_detail(line, "send-cqn", a[RESTRACK_QP_SEND_CQN]);
-	add_detail(line, "recv-cqn", a[RESTRACK_QP_RECV_CQN]);
+	if (type != QPT_XRC_TGT)
+		add_detail(line, "send-cqn", a[RESTRACK_QP_SEND_CQN]);
+	if (type != QPT_XRC_TGT && type != QPT_XRC_INI)
+		add_detail(line, "recv-cqn", a[RESTRACK_QP_RECV_CQN]);
 	if (a[RESTRACK_QP_SRQN])
 		add_detail(line, "srqn", a[RESTRACK_QP_SRQN]);
 	add_detail(line, "path-mtu", a[RESTRACK_QP_PATH_MTU]);
@@ -201,6 +207,8 @@ static void srq_line(const struct resource_set *set, const struct resource_objec
 		    a[RESTRACK_SRQ_TYPE] < 3 ? types[a[RESTRACK_SRQ_TYPE]] : "UNKNOWN");
 	add_srq_users(set, object, line);
 	add_pd(line, record, a[RESTRACK_SRQ_PDN]);
+	if (a[RESTRACK_SRQ_CQN])
+		line_number(line, "cqn", a[RESTRACK_SRQ_CQN]);
 	add_owner(line, record);
 	add_detail(line, "max-wr", a[RESTRACK_SRQ_MAX_WR]);
 	add_detail(line, "max-sge", a[RESTRACK_SRQ_MAX_SGE]);

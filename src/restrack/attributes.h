@@ -55,12 +55,13 @@ enum restrack_qp_attribute {
 };
 
 enum restrack_srq_attribute {
-	RESTRACK_SRQ_TYPE, /* 0: basic */
+	RESTRACK_SRQ_TYPE, /* 0: basic, 1: XRC */
 	RESTRACK_SRQ_PDN,
 	RESTRACK_SRQ_MAX_WR,
 	RESTRACK_SRQ_MAX_SGE,
 	RESTRACK_SRQ_LIMIT,
 	RESTRACK_SRQ_USERS, /* QPs */
+	RESTRACK_SRQ_CQN,   /* of XRC; 0: none */
 };
 
 enum restrack_ah_attribute {

@@ -271,6 +271,19 @@ int restrack_add(struct restrack_root *root, struct restrack_entry *entry)
 	return 0;
 }
 
+void restrack_move(struct restrack_entry *entry, const struct restrack_entry *context)
+{
+	struct ledger_record record;
+
+	ASSERT(context->type == RESTRACK_CTX && entry->root == context->root);
+	entry->context = context;
+	if (!entry->record)
+		return;
+	record = *entry->record;
+	record.context = context->id;
+	ledger_write(entry->root->ledger, entry->record, &record);
+}
+
 int restrack_get(struct restrack_entry *entry)
 {
 	if (entry->state != RESTRACK_TRACKED)

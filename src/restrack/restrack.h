@@ -140,6 +140,9 @@ int restrack_take_id(struct restrack_root *root, struct restrack_entry *entry,
  */
 int restrack_add(struct restrack_root *root, struct restrack_entry *entry) MUST_USE;
 
+/** restrack_move() - it belongs to another context from here on, for its own ends before it. */
+void restrack_move(struct restrack_entry *entry, const struct restrack_entry *context);
+
 /** restrack_get() - one more reference: 0, or -ENOENT if not tracked (any more). */
 int restrack_get(struct restrack_entry *entry) MUST_USE;
 /** restrack_put() - Return: true when it was the last one of an entry that is being deleted: now

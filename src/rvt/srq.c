@@ -69,6 +69,7 @@ void rvt_rq_pop(struct rvt_rq *rq)
 static void publish(struct rvt_srq *srq)
 {
 	restrack_set(&srq->res, RESTRACK_SRQ_TYPE, srq->xrcd != NULL);
+	restrack_set(&srq->res, RESTRACK_SRQ_CQN, srq->xrcd ? srq->cq->res.id : 0);
 	restrack_set(&srq->res, RESTRACK_SRQ_PDN, srq->pd->res.id);
 	restrack_set(&srq->res, RESTRACK_SRQ_MAX_WR, srq->rq.max_wr);
 	restrack_set(&srq->res, RESTRACK_SRQ_MAX_SGE, srq->rq.max_sge);

@@ -90,6 +90,17 @@ void rvt_use_xrcd(struct rvt_xrcd *xrcd, int delta)
 	xrcd->users = (uint32_t)((int)xrcd->users + delta);
 }
 
+void rvt_move_target(struct rvt_qp *qp, struct rvt_xrcd *xrcd)
+{
+	ASSERT(qp->xrcd->domain == xrcd->domain);
+	rvt_use_xrcd(qp->xrcd, -1);
+	qp->xrcd = xrcd;
+	if (qp->context == xrcd->context)
+		return;
+	qp->context = xrcd->context;
+	restrack_move(&qp->res, &qp->context->res);
+}
+
 bool rvt_xrc_target(struct rvt_qp *qp, uint32_t srqn)
 {
 	struct restrack_entry *e;

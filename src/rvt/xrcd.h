@@ -45,6 +45,9 @@ int rvt_open_xrcd(struct rvt_context *context, const struct rvt_inode *inode, bo
 /** rvt_close_xrcd() - the last opening ends the domain. -EBUSY with users of this opening. */
 int rvt_close_xrcd(struct rvt_xrcd *xrcd) MUST_USE;
 void rvt_use_xrcd(struct rvt_xrcd *xrcd, int delta);
+/** rvt_move_target() - @qp, an XRC_TGT, goes on through another opening of its domain, which counts
+ * it as a user already; the old one does no more. Its context is that of the opening. */
+void rvt_move_target(struct rvt_qp *qp, struct rvt_xrcd *xrcd);
 
 /**
  * rvt_xrc_target() - a request for @qp, an XRC_TGT, names the queue @srqn: its queue, CQ and PD are

@@ -168,6 +168,7 @@ static unsigned leave_context(struct verbs_device_context *context)
 {
 	if (list_empty(&context->siblings)) {
 		lane_settle();
+		verbs_leave_targets(context->rvt);
 		return rvt_context_close(context->rvt);
 	}
 	context->rvt->owner =

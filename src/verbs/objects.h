@@ -257,6 +257,9 @@ struct ibv_context *verbs_join_context(struct verbs_device_context *original, in
 struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 struct ibv_xrcd *verbs_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
 int verbs_close_xrcd(struct ibv_xrcd *xrcd);
+/** verbs_leave_targets() - a context ends: its handles of XRC_RECV queue pairs that others hold
+ * too. Entered. */
+void verbs_leave_targets(struct rvt_context *context);
 int verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void verbs_qp_extend(struct verbs_qp *qp);

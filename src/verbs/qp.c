@@ -207,14 +207,11 @@ struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 
 /* The living XRC_RECV queue pair of this number in that domain. Entered. */
 static struct rvt_qp *find_target(struct rvt_device *device, uint32_t number,
-				  const struct rvt_xrcd *xrcd, const struct rvt_context *context)
+				  const struct rvt_xrcd *xrcd)
 {
 	struct rvt_qp *qp = rvt_find_qp(device, number);
 
-	return qp && qp->owner && qp->xrcd && qp->xrcd->domain == xrcd->domain &&
-			       qp->context == context
-		       ? qp
-		       : NULL;
+	return qp && qp->owner && qp->xrcd && qp->xrcd->domain == xrcd->domain ? qp : NULL;
 }
 
 struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
@@ -241,7 +238,7 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 	ibv->qp_num = ibv->handle = attr->qp_num;
 	device = enter(context);
 	if (device && to_xrcd(attr->xrcd)) {
-		qp->rvt = find_target(device, attr->qp_num, xrcd->rvt, to_context(context)->rvt);
+		qp->rvt = find_target(device, attr->qp_num, xrcd->rvt);
 		if (qp->rvt) {
 			struct verbs_qp *other = qp->rvt->owner;
 
@@ -252,7 +249,7 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 		} else {
 			lane_log(
 				LANE_LOG_WARN,
-				"ibv_open_qp: this process has no XRC_RECV queue pair %u in that domain and context; "
+				"ibv_open_qp: this process has no XRC_RECV queue pair %u in that domain; "
 				"those of other processes cannot be opened",
 				attr->qp_num);
 		}
@@ -267,23 +264,33 @@ struct ibv_qp *verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_att
 	return ibv;
 }
 
+/* The queue pair goes on with the others that stand for it. Entered. */
+static void leave_ring(struct verbs_qp *qp)
+{
+	struct verbs_qp *other = list_entry(qp->openers.next, struct verbs_qp, openers);
+	struct rvt_qp *rvt = qp->rvt;
+
+	qp->rvt = NULL;
+	list_unlink(&qp->openers);
+	if (rvt->owner == qp) {
+		rvt->owner = other;
+		rvt_move_target(rvt, other->init.xrcd);
+	} else {
+		rvt_use_xrcd(qp->init.xrcd, -1);
+	}
+}
+
 /* The queue pair goes with the last handle that stands for it. Entered. */
 static int leave_qp(struct verbs_qp *qp)
 {
 	struct rvt_qp *rvt = qp->rvt;
 	int err;
 
-	qp->rvt = NULL;
 	if (!list_empty(&qp->openers)) {
-		struct verbs_qp *other = list_entry(qp->openers.next, struct verbs_qp, openers);
-
-		/* Each has its own opening of the domain in use; the QP that of its owner. */
-		rvt_use_xrcd(qp->init.xrcd, -1);
-		rvt->owner = other;
-		rvt->xrcd = other->init.xrcd;
-		list_unlink(&qp->openers);
+		leave_ring(qp);
 		return 0;
 	}
+	qp->rvt = NULL;
 	lane_settle();
 	rvt->owner = NULL;
 	err = rvt_destroy_qp(rvt);
@@ -292,6 +299,28 @@ static int leave_qp(struct verbs_qp *qp)
 		rvt->owner = qp;
 	}
 	return err;
+}
+
+static void leave_if_of(struct rvt_qp *rvt, void *context)
+{
+	struct verbs_qp *owner = rvt->owner;
+
+	if (!rvt->xrcd || !owner)
+		return;
+	list_for_each_safe(node, &owner->openers) {
+		struct verbs_qp *qp = list_entry(node, struct verbs_qp, openers);
+
+		if (qp->init.xrcd->context == context)
+			leave_ring(qp);
+	}
+	/* The last one ends with its context, as every queue pair. */
+	if (owner->init.xrcd->context == context && !list_empty(&owner->openers))
+		leave_ring(owner);
+}
+
+void verbs_leave_targets(struct rvt_context *context)
+{
+	rvt_qp_iter(context->device, leave_if_of, context);
 }
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)

@@ -19,6 +19,7 @@ own e2e-rude 120 ""
 ADVERB_LOG=warn own e2e-refused 30 ""
 reasons=$(grep -c ': not supported: ' "$work/err")
 if [ "$reasons" -ge 9 ]; then ok "refusals say why"; else not_ok "refusals say why" "$reasons reasons"; fi
+own e2e-xrc 60 ""
 own e2e-many 300 "${E2E_CYCLES:-10000}"
 
 # The port tells of its interface.

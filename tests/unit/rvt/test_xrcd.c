@@ -180,6 +180,7 @@ static void test_creation(void **state)
 
 	(void)state;
 	assert_int_equal(world_attribute(&srq->res, RESTRACK_SRQ_TYPE), 1);
+	assert_int_equal(world_attribute(&srq->res, RESTRACK_SRQ_CQN), cq->res.id);
 	/* All of an SRQ is of one context. */
 	assert_int_equal(rvt_context_open(&w.device, &w.port, &far), 0);
 	far_cq = new_cq(far);
@@ -429,14 +430,40 @@ static void test_queue_ends(void **state)
 	completed(cq, 3, RVT_WC_SUCCESS, tgt->number);
 }
 
+/* A target that two contexts share outlives the one that it was made in. */
+static void test_moves(void **state)
+{
+	struct rvt_xrcd *first = opened(&file, CREATE), *second;
+	struct rvt_qp *tgt = new_target(first);
+	struct ledger_record record;
+	struct rvt_context *far;
+
+	(void)state;
+	assert_int_equal(rvt_context_open(&w.device, &w.port, &far), 0);
+	assert_int_equal(open_in(far, &file, 0, &second), 0);
+	rvt_use_xrcd(second, 1);
+	rvt_move_target(tgt, second);
+	assert_int_equal(first->users, 0);
+	assert_int_equal(second->users, 1);
+	assert_true(world_record(RESTRACK_QP, tgt->number, &record));
+	assert_int_equal(record.context, far->res.id);
+	rvt_context_close(w.context);
+	assert_ptr_equal(rvt_find_qp(&w.device, tgt->number), tgt);
+	as_rc(tgt);
+	rvt_context_close(far);
+	assert_null(rvt_find_qp(&w.device, record.id));
+	assert_true(list_empty(&w.device.xrc_domains));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_open_flags),	  TEST(test_users),	   TEST(test_left_behind),
-		TEST(test_out_of_memory), TEST(test_creation),	   TEST(test_states),
-		TEST(test_wrong_side),	  TEST(test_named_queues), TEST(test_queue_ends),
+		TEST(test_moves),	TEST(test_open_flags),	  TEST(test_users),
+		TEST(test_left_behind), TEST(test_out_of_memory), TEST(test_creation),
+		TEST(test_states),	TEST(test_wrong_side),	  TEST(test_named_queues),
+		TEST(test_queue_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
