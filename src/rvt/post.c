@@ -176,7 +176,9 @@ static void assign_psns(struct rvt_qp *qp, struct rvt_swqe *wqe)
 {
 	uint32_t packets = flags_of(wqe->opcode) & LOCAL ? 0 : 1;
 
-	if (qp->type != RVT_QPT_UD && !(flags_of(wqe->opcode) & ATOMIC) && wqe->length > qp->mtu)
+	/* A queue pair that became ERR before it had a path has no MTU: nothing is ever sent. */
+	if (qp->type != RVT_QPT_UD && !(flags_of(wqe->opcode) & ATOMIC) && qp->mtu &&
+	    wqe->length > qp->mtu)
 		packets = (wqe->length - 1) / qp->mtu + 1;
 	wqe->psn = qp->s_next_psn;
 	wqe->last_psn = (qp->s_next_psn + packets - 1) & 0xffffff;

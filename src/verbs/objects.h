@@ -178,12 +178,15 @@ static inline struct rvt_device *enter(struct ibv_context *context)
   struct verbs_##kind *object = (struct verbs_##kind *)(void *)p;        \
   return p && handle_ok(&object->handle, HANDLE_##KIND) ? object : NULL; \
  }
+/* The handle may have become that of another object, with another context, before the lock was
+ * ours. */
 #define ENTER_OBJECT(kind)                                                         \
  static inline int enter_##kind(struct verbs_##kind *object, struct ibv_##kind *p) \
  {                                                                                 \
   if (!enter(p->context))                                                          \
    return -ENODEV;                                                                 \
-  if (to_##kind(p) == object && object->rvt)                                       \
+  if (to_##kind(p) == object && object->rvt &&                                     \
+      handle_ok(&to_context(p->context)->handle, HANDLE_CONTEXT))                  \
    return 0;                                                                       \
   lane_leave();                                                                    \
   return -EINVAL;                                                                  \

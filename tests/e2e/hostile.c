@@ -128,6 +128,21 @@ static void wrong_arguments(void)
 	CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == EINVAL, "modify_qp on a destroyed QP");
 }
 
+/* Never connected: there is no MTU that a message could be cut by. */
+static void error_without_path(void)
+{
+	struct ibv_qp *qp = make_qp(pd, cq, IBV_QPT_RC);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	char *memory = map(4096);
+	struct ibv_mr *mr = ibv_reg_mr(pd, memory, 4096, ALL);
+
+	MUST(qp && mr && !to_init(qp) && !ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	CHECK(!post_write(qp, mr, mr, 4096) && wait_status(cq, 5) == IBV_WC_WR_FLUSH_ERR,
+	      "a send on a queue pair that went from INIT to ERR is flushed");
+	MUST(!ibv_destroy_qp(qp) && !ibv_dereg_mr(mr));
+	munmap(memory, 4096);
+}
+
 static void busy_objects(void)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
@@ -268,6 +283,7 @@ int main(void)
 	unmapped_memory();
 	truncated_file();
 	wrong_arguments();
+	error_without_path();
 	busy_objects();
 	overrun();
 	own_fault_handler();

@@ -409,6 +409,40 @@ static void test_qp_allocations(void **state)
 	assert_int_equal(w.device.qps.used, 0);
 }
 
+/* A queue pair that never had a path, and so no MTU, takes work requests in ERR like any other. */
+static void test_post_without_path(void **state)
+{
+	static const enum rvt_opcode opcodes[] = { RVT_WR_SEND, RVT_WR_RDMA_WRITE,
+						   RVT_WR_RDMA_READ };
+	static uint8_t memory[64];
+	struct rvt_mr *mr = world_region(memory, sizeof(memory), RVT_ACCESS_LOCAL_WRITE);
+	struct rvt_sge sge = { (uintptr_t)memory, sizeof(memory), mr->key };
+	struct rvt_send_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct rvt_qp_attr attr = { .qp_state = RVT_QPS_INIT, .port_num = 1 };
+	struct rvt_cq *cq;
+	struct rvt_qp *qp;
+	struct rvt_wc wc;
+
+	(void)state;
+	assert_int_equal(rvt_create_cq(w.context, 16, &cq), 0);
+	qp = world_qp(cq, NULL);
+	assert_int_equal(
+		rvt_modify_qp(qp, &attr,
+			      RVT_QP_STATE | RVT_QP_PKEY_INDEX | RVT_QP_PORT | RVT_QP_ACCESS_FLAGS),
+		0);
+	attr.qp_state = RVT_QPS_ERR;
+	assert_int_equal(rvt_modify_qp(qp, &attr, RVT_QP_STATE), 0);
+	for (unsigned i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		wr.opcode = opcodes[i];
+		wr.wr_id = i;
+		assert_int_equal(rvt_post_send(qp, &wr), 0);
+		rvt_send_pending(qp);
+		assert_int_equal(rvt_poll_cq(cq, 1, &wc), 1);
+		assert_int_equal(wc.status, RVT_WC_WR_FLUSH_ERR);
+		assert_int_equal(wc.wr_id, i);
+	}
+}
+
 int main(void)
 {
 #define TEST(name)  cmocka_unit_test_setup_teardown(name, world_open, world_close)
@@ -429,6 +463,7 @@ int main(void)
 		TEST(test_context_close),
 		TEST(test_deinit_counts),
 		TEST(test_qp_allocations),
+		TEST(test_post_without_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
