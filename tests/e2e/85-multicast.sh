@@ -56,16 +56,16 @@ left "a closed device leaves its groups" 030201EF
 run "one host, IPv4" $as_user "$adverb" run -- "$program" local 0 239.1.2.3
 left "detaching leaves the group" 030201EF
 
-# The sockets outlive their owners, so the broker has to see to it.
+# The sockets outlive their owners, so the broker has to see to it. The other member keeps them open.
 if [ "$E2E_INSIDE" != host ]; then
+	listener "$work/b" "" 0 239.1.2.5 0
+	other=$listener
 	listener "$work/a" "" 0 239.1.2.4 0
 	if joined 040201EF; then ok "a member joins"; else not_ok "a member joins" "$(cat "$work/a")"; fi
 	kill -9 "$listener"
 	wait "$listener" 2>/dev/null
 	left "a killed member leaves nothing behind" 040201EF
-	# Now nobody is there to see it: the next broker, which gets the sockets from another client, does.
-	listener "$work/b" "" 0 239.1.2.5 0
-	other=$listener
+	# Now nobody is there to see it: the next broker, which gets the sockets from the other member, does.
 	listener "$work/a" "" 0 239.1.2.4 0
 	# shellcheck disable=SC2086
 	broker=$($as_user "$adverb" status 2>/dev/null | sed -n 's/^broker pid \([0-9]*\).*/\1/p')
@@ -113,6 +113,24 @@ six=$($as_user "$adverb" run -- ibv_devinfo -v 2>/dev/null |
 
 # shellcheck disable=SC2086
 run "an interface, IPv6" $as_user "$adverb" run -- "$program" local "${six:-0}" ff0e::77
+
+# A process that is in another group is not bothered with it.
+started=$holder
+listener "$work/a" "" "${six:-0}" ff0e::77 0
+one=$listener
+listener "$work/b" "" "${six:-0}" ff0e::78 0
+# shellcheck disable=SC2086
+$as_user "$adverb" run -- "$program" send "${six:-0}" ff0e::77 10 >"$work/send" 2>&1
+sleep 0.2
+# shellcheck disable=SC2086
+$as_user "$adverb" status >"$work/status" 2>&1
+if grep -q 'rcvd_pkts 10$' "$work/status" && ! grep -q drop_no_qp "$work/status"; then
+	ok "members of other groups hear nothing"
+else
+	not_ok "members of other groups hear nothing" "$(tr '\n' ' ' <"$work/status")"
+fi
+kill -9 "$one" "$listener"
+wait "$one" "$listener" 2>/dev/null
 
 # across GID_INDEX GROUP: members on both sides, the sender on each in turn
 across() {

@@ -15,10 +15,9 @@ static const struct {
 	void (*run)(uint64_t seed);
 	unsigned seeds;
 } scenarios[] = {
-	{ "reliable", sim_reliable, 400 },
-	{ "errors", sim_errors, 510 },
-	{ "unreliable", sim_unreliable, 300 },
-	{ "datagrams", sim_datagrams, 300 },
+	{ "reliable", sim_reliable, 400 },     { "errors", sim_errors, 510 },
+	{ "unreliable", sim_unreliable, 300 }, { "datagrams", sim_datagrams, 300 },
+	{ "groups", sim_groups, 300 },
 };
 
 int main(int count, char **arguments)

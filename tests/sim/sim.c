@@ -390,10 +390,8 @@ static bool waits(struct sim_host *host, struct sim_packet *packet)
 	return true;
 }
 
-static void deliver(struct sim_packet *packet)
+static void give(struct sim_host *host, const struct sim_packet *packet)
 {
-	struct sim_host *host = host_of(&packet->destination);
-
 	struct roce_datagram datagram = {
 		.source = packet->source,
 		.destination = packet->destination,
@@ -403,12 +401,27 @@ static void deliver(struct sim_packet *packet)
 		.flow_label = packet->flow_label,
 		.data = packet->data,
 		.length = packet->length,
+		.interface = host->port.interface,
 	};
+
+	roce_receive(&host->engine, &datagram);
+}
+
+static void deliver(struct sim_packet *packet)
+{
+	struct sim_host *host = host_of(&packet->destination);
 
 	if (host && waits(host, packet))
 		return;
 	if (host)
-		roce_receive(&host->engine, &datagram);
+		give(host, packet);
+	/* Every host hears what goes to a group, the sender's too. */
+	for (unsigned i = 0; gid_is_multicast(&packet->destination) && i < sim.host_count; i++) {
+		if (sim_chance(sim.faults.loss))
+			sim.stats.lost++;
+		else
+			give(&sim.hosts[i], packet);
+	}
 	sim.stats.delivered++;
 	packet_put(packet);
 }
@@ -438,7 +451,7 @@ static void host_begin(struct sim_host *host, unsigned index)
 		};
 	memset(host, 0, sizeof(*host));
 	host->index = index;
-	host->port = (struct rvt_port){ .name = "sim", .up = true };
+	host->port = (struct rvt_port){ .name = "sim", .interface = 3 + index, .up = true };
 	host->port.active_mtu = host->port.max_mtu = RVT_MTU_4096;
 	host->port.gids[0] = gid;
 	SIM_CHECK(!restrack_init(&host->restrack, &allocator, NULL), "restrack_init");

@@ -126,5 +126,6 @@ void sim_reliable(uint64_t seed);
 void sim_errors(uint64_t seed);
 void sim_unreliable(uint64_t seed);
 void sim_datagrams(uint64_t seed);
+void sim_groups(uint64_t seed);
 
 #endif
