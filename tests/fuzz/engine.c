@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "roce/qp.h"
+#include "rvt/mcast.h"
 #include "rvt/mw.h"
 #include "rvt/xrcd.h"
 #include "wire/opcode.h"
@@ -186,6 +187,8 @@ static struct gid ipv4(uint8_t last)
 	return (struct gid){ { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = last } };
 }
 
+static const struct gid group = { { [10] = 0xff, 0xff, 239, 0, 0, 1 } };
+
 static void run(unsigned room)
 {
 	w.room = room;
@@ -273,7 +276,7 @@ static void begin(void)
 
 	memset(&w, 0, sizeof(w));
 	memset(w.memory, MARK, sizeof(w.memory));
-	w.port = (struct rvt_port){ .name = "fuzz", .up = true };
+	w.port = (struct rvt_port){ .name = "fuzz", .interface = 2, .up = true };
 	w.port.active_mtu = w.port.max_mtu = RVT_MTU_4096;
 	w.port.gids[0] = ipv4(1);
 	FUZZ_CHECK(!restrack_init(&w.restrack, &heap, NULL));
@@ -303,14 +306,17 @@ static void begin(void)
 		FUZZ_CHECK(!rvt_create_qp(types[i] == RVT_QPT_XRC_TGT ? NULL : w.pd, &init,
 					  &w.qps[i]));
 		connect_qp(w.qps[i], 0);
+		FUZZ_CHECK(!rvt_attach_mcast(w.qps[i], &group) == (types[i] == RVT_QPT_UD));
 	}
 }
 
 static void end(void)
 {
 	w.fail_in = 0;
-	for (unsigned i = 0; i < QPS; i++)
+	for (unsigned i = 0; i < QPS; i++) {
+		rvt_leave_mcast(w.qps[i]);
 		FUZZ_CHECK(!rvt_destroy_qp(w.qps[i]));
+	}
 	FUZZ_CHECK(!rvt_dealloc_mw(w.mw));
 	if (w.mr)
 		FUZZ_CHECK(!rvt_dereg_mr(w.mr));
@@ -393,11 +399,12 @@ static void states(enum rvt_qp_state *to)
 		to[i] = w.qps[i]->state;
 }
 
-static void give(const uint8_t *bytes, size_t length, uint8_t from)
+static void give(const uint8_t *bytes, size_t length, uint8_t from, bool to_group)
 {
 	struct roce_datagram datagram = {
 		.source = ipv4(from),
-		.destination = ipv4(1),
+		.destination = to_group ? group : ipv4(1),
+		.interface = w.port.interface,
 		.source_port = 0xc000,
 		.trusted = true,
 		.data = bytes,
@@ -418,6 +425,7 @@ static void packet_comes(struct input *in)
 	uint8_t bytes[ROCE_MAX_PACKET] = { 0 };
 	uint8_t shape = take(in), target = take(in) % QPS;
 	const struct rvt_qp *qp = w.qps[target];
+	bool to_group = types[target] == RVT_QPT_UD && shape & 32;
 	enum rvt_qp_state before[QPS], after[QPS];
 	struct packet packet = {
 		.opcode = take(in),
@@ -435,6 +443,8 @@ static void packet_comes(struct input *in)
 					   : target >= 4		 ? OPCODE_XRC
 									 : 0));
 	packet.srqn = shape & 1 || !w.xrc_srq ? take(in) : w.xrc_srq->res.id;
+	if (to_group)
+		packet.dest_qpn = 0xffffff;
 	packet.psn = some_psn(in, qp);
 	packet.reth.va = packet.atomic.va = some_address(in);
 	packet.reth.rkey = packet.atomic.rkey = packet.ieth = some_key(in);
@@ -463,7 +473,7 @@ static void packet_comes(struct input *in)
 	if (length > sizeof(bytes))
 		length = sizeof(bytes);
 	states(before);
-	give(bytes, length, shape & 64 && take(in) == 1 ? 3 : 2);
+	give(bytes, length, shape & 64 && take(in) == 1 ? 3 : 2, to_group);
 	states(after);
 	for (unsigned i = 0; i < QPS; i++)
 		FUZZ_CHECK(i == target || before[i] == after[i] || shape & 64);
