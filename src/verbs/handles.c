@@ -17,6 +17,7 @@ void *handle_new(enum handle_kind kind, size_t size, size_t offset)
 {
 	struct handle *handle;
 	char *object = NULL;
+	size_t keep;
 
 	pthread_mutex_lock(&lock);
 	kinds[kind].size = size;
@@ -31,7 +32,13 @@ void *handle_new(enum handle_kind kind, size_t size, size_t offset)
 	pthread_mutex_unlock(&lock);
 	if (!object)
 		return calloc(1, size);
-	memset(object, 0, size);
+	/*
+	 * All but contexts begin with the pointer to their context, and the inline functions of the
+	 * interface go through it before we see the call: a program that still uses the old object
+	 * must find one there.
+	 */
+	keep = kind == HANDLE_CONTEXT ? 0 : sizeof(void *);
+	memset(object + keep, 0, size - keep);
 	return object;
 }
 
