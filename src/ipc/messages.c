@@ -91,6 +91,12 @@ int ipc_receive(int fd, struct ipc_message *message, int fds[IPC_MAX_FDS], unsig
 	all = take_fds(&m, fds, count);
 	if (n == 0 && !*count)
 		return -ECONNRESET;
+	/* What was sent did not fit, not into the message but into this process. */
+	if (all && m.msg_flags & MSG_CTRUNC && *count < IPC_MAX_FDS) {
+		while (*count)
+			close(fds[--*count]);
+		return -EMFILE;
+	}
 	if (!all || n != (ssize_t)sizeof(*message) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
 	    message->magic != IPC_MAGIC || message->version != IPC_VERSION ||
 	    message->type < IPC_HELLO || message->type > IPC_END) {

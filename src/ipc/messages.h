@@ -49,7 +49,8 @@ int ipc_send(int fd, const struct ipc_message *message, const int *fds, unsigned
 /**
  * ipc_receive() - one message; descriptors that came with it go to @fds (close on exec), *count
  * says how many. Everything is checked: size, magic, version, type, ends of strings. -ECONNRESET:
- * the other end is gone. -EPROTO: not a message of ours; descriptors that came with it are closed.
+ * the other end is gone. -EMFILE: this process has no room for the descriptors. -EPROTO: not a
+ * message of ours. In both cases those that came with it are closed.
  */
 int ipc_receive(int fd, struct ipc_message *message, int fds[IPC_MAX_FDS],
 		unsigned *count) MUST_USE;

@@ -116,29 +116,32 @@ static void mark_default_route(struct found *all, unsigned count)
 	fclose(file);
 }
 
-static void read_mtu(struct found *f)
+static void read_mtu(struct found *f, int fd)
 {
 	struct ifreq request;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	f->mtu = 1500;
-	f->index = if_nametoindex(f->name);
-	if (fd < 0)
-		return;
 	memset(&request, 0, sizeof(request));
 	memcpy(request.ifr_name, f->name, sizeof(f->name));
 	if (ioctl(fd, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0)
 		f->mtu = (uint32_t)request.ifr_mtu;
-	close(fd);
+	if (ioctl(fd, SIOCGIFINDEX, &request) == 0 && request.ifr_ifindex > 0)
+		f->index = (uint32_t)request.ifr_ifindex;
 }
 
-static unsigned find_interfaces(struct found *all)
+/* Return: false when we cannot look; then nothing is known to have changed. */
+static bool find_interfaces(struct found *all, unsigned *ret)
 {
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifaddrs *list, *a;
 	unsigned count = 0;
 
-	if (getifaddrs(&list))
-		return 0;
+	if (fd < 0)
+		return false;
+	if (getifaddrs(&list)) {
+		close(fd);
+		return false;
+	}
 	for (a = list; a; a = a->ifa_next) {
 		struct found *f = a->ifa_name ? find(all, &count, a->ifa_name) : NULL;
 
@@ -151,9 +154,11 @@ static unsigned find_interfaces(struct found *all)
 	}
 	freeifaddrs(list);
 	for (unsigned i = 0; i < count; i++)
-		read_mtu(&all[i]);
+		read_mtu(&all[i], fd);
+	close(fd);
 	mark_default_route(all, count);
-	return count;
+	*ret = count;
+	return true;
 }
 
 static int rank(const struct found *f)
@@ -347,6 +352,18 @@ static struct rvt_port *port_of(const struct found *f)
 	return port;
 }
 
+/* All that were there when we could look. */
+static unsigned ports_as_known(struct rvt_port *ports[RVT_MAX_PORTS])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < port_count; i++) {
+		if (all_ports[i]->interface)
+			ports[n++] = all_ports[i];
+	}
+	return n;
+}
+
 unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 {
 	static struct found all[MAX_FOUND], chosen[RVT_MAX_PORTS];
@@ -358,7 +375,11 @@ unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 	/* A cancelled thread would leave this locked. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&ports_lock);
-	count = choose(all, find_interfaces(all), chosen);
+	if (!find_interfaces(all, &count)) {
+		n = ports_as_known(ports);
+		goto unlock;
+	}
+	count = choose(all, count, chosen);
 	/* The engine looks at addresses, too. */
 	lane = lane_lock_if_running();
 	for (unsigned i = 0; i < count; i++) {
@@ -379,6 +400,7 @@ unsigned lane_ports(struct rvt_port *ports[RVT_MAX_PORTS])
 	}
 	if (lane)
 		lane_leave();
+unlock:
 	pthread_mutex_unlock(&ports_lock);
 	pthread_setcancelstate(cancel_state, NULL);
 	return n;

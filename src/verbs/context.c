@@ -210,6 +210,18 @@ static struct rvt_port *port_of(struct ibv_context *context)
 	return ((struct verbs_device *)(void *)context->device)->port;
 }
 
+/* The port as it is at one moment: the engine thread and other callers write it when interfaces
+ * change. */
+static struct rvt_port port_now(struct ibv_context *context)
+{
+	bool entered = enter(context) != NULL;
+	struct rvt_port port = *port_of(context);
+
+	if (entered)
+		lane_leave();
+	return port;
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	const struct rvt_limits *l = &rvt_limits;
@@ -294,15 +306,15 @@ int verbs_query_port(struct ibv_context *context, uint8_t number, struct ibv_por
 		     size_t size)
 {
 	struct ibv_port_attr all;
-	const struct rvt_port *port;
+	struct rvt_port port;
 
 	if (!context || !attr || number != 1)
 		return EINVAL;
-	port = port_of(context);
+	port = port_now(context);
 	memset(&all, 0, sizeof(all));
-	all.state = port->up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-	all.max_mtu = (enum ibv_mtu)port->max_mtu;
-	all.active_mtu = (enum ibv_mtu)port->active_mtu;
+	all.state = port.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+	all.max_mtu = (enum ibv_mtu)port.max_mtu;
+	all.active_mtu = (enum ibv_mtu)port.active_mtu;
 	all.gid_tbl_len = RVT_GID_TABLE;
 	all.port_cap_flags = 0x04010000; /* CM_SUP, IP_BASED_GIDS */
 	all.max_msg_sz = RVT_MAX_MESSAGE;
@@ -310,7 +322,7 @@ int verbs_query_port(struct ibv_context *context, uint8_t number, struct ibv_por
 	all.max_vl_num = 1;
 	all.active_width = 1;  /* one lane */
 	all.active_speed = 32; /* of 25 Gb/s */
-	all.phys_state = port->up ? 5 : 3;
+	all.phys_state = port.up ? 5 : 3;
 	all.link_layer = IBV_LINK_LAYER_ETHERNET;
 	all.flags = IBV_QPF_GRH_REQUIRED;
 	memset(attr, 0, size);
@@ -328,11 +340,14 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
 {
+	struct rvt_port port;
+
 	if (!context || !gid || number != 1 || index < 0 || index >= RVT_GID_TABLE) {
 		errno = EINVAL;
 		return -1;
 	}
-	memcpy(gid->raw, port_of(context)->gids[index].raw, sizeof(gid->raw));
+	port = port_now(context);
+	memcpy(gid->raw, port.gids[index].raw, sizeof(gid->raw));
 	return 0;
 }
 
@@ -351,16 +366,16 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint32_t ind
 		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
 	struct ibv_gid_entry all;
-	const struct rvt_port *port;
+	struct rvt_port port;
 
 	if (!context || !entry || number != 1 || index >= RVT_GID_TABLE)
 		return EINVAL;
 	if (flags)
 		return EOPNOTSUPP;
-	port = port_of(context);
-	if (gid_is_zero(&port->gids[index]))
+	port = port_now(context);
+	if (gid_is_zero(&port.gids[index]))
 		return ENODATA;
-	fill_gid_entry(port, index, lane_interface_index(port), &all);
+	fill_gid_entry(&port, index, lane_interface_index(&port), &all);
 	memset(entry, 0, size);
 	memcpy(entry, &all, size < sizeof(all) ? size : sizeof(all));
 	return 0;
@@ -369,7 +384,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint32_t ind
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max,
 			     uint32_t flags, size_t size)
 {
-	const struct rvt_port *port;
+	struct rvt_port port;
 	unsigned ifindex;
 	size_t n = 0;
 
@@ -377,16 +392,16 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 		return -EINVAL;
 	if (flags)
 		return -EOPNOTSUPP;
-	port = port_of(context);
-	ifindex = lane_interface_index(port);
+	port = port_now(context);
+	ifindex = lane_interface_index(&port);
 	for (unsigned i = 0; i < RVT_GID_TABLE; i++) {
 		struct ibv_gid_entry all;
 
-		if (gid_is_zero(&port->gids[i]))
+		if (gid_is_zero(&port.gids[i]))
 			continue;
 		if (n == max)
 			return -EINVAL;
-		fill_gid_entry(port, i, ifindex, &all);
+		fill_gid_entry(&port, i, ifindex, &all);
 		memset((char *)entries + n * size, 0, size);
 		memcpy((char *)entries + n * size, &all, size < sizeof(all) ? size : sizeof(all));
 		n++;

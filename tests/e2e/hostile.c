@@ -264,12 +264,18 @@ static void forked(void)
 static void no_descriptors(void)
 {
 	struct rlimit limit, none;
-	int opened = 0;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int opened = 0, devices = 0;
 
 	MUST(!getrlimit(RLIMIT_NOFILE, &limit));
 	none = limit;
 	none.rlim_cur = 3;
 	MUST(!setrlimit(RLIMIT_NOFILE, &none));
+	ibv_free_device_list(ibv_get_device_list(&devices));
+	CHECK(devices > 0 && !ibv_query_port(context, 1, &port) && port.state == IBV_PORT_ACTIVE &&
+		      !ibv_query_gid(context, 1, 0, &gid) && gid.global.interface_id,
+	      "a list of devices made without descriptors leaves the ports as they are");
 	CHECK(!ibv_create_comp_channel(context) && errno == EMFILE, "no descriptors: EMFILE");
 	opened += ibv_open_device(context->device) != NULL;
 	CHECK(!opened && errno == EMFILE, "open_device without descriptors: EMFILE");
