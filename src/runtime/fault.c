@@ -12,11 +12,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/lane.h"
 
 static _Thread_local sigjmp_buf *volatile landing __attribute__((tls_model("initial-exec")));
+
+/* The kernel ends a process whose fault is blocked, whatever handler there is. */
+static _Thread_local bool unblocked __attribute__((tls_model("initial-exec")));
 
 static struct sigaction host_segv, host_bus;
 static bool installed;
@@ -33,6 +37,38 @@ static int real_sigaction(int signal, const struct sigaction *action, struct sig
 		return -1;
 	}
 	return real(signal, action, old);
+}
+
+static void real_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	(void)syscall(SYS_rt_sigprocmask, (long)how, set, old, (long)(_NSIG / 8));
+}
+
+static __attribute__((noinline, cold)) void unblock(void)
+{
+	sigset_t faults;
+
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	real_sigmask(SIG_UNBLOCK, &faults, NULL);
+	unblocked = true;
+}
+
+static inline void unblock_faults(void)
+{
+	if (__builtin_expect(!unblocked, 0))
+		unblock();
+}
+
+const sigset_t *lane_fault_mask(int how, const sigset_t *set, sigset_t *without)
+{
+	if (!set || how == SIG_UNBLOCK || !__atomic_load_n(&installed, __ATOMIC_ACQUIRE))
+		return set;
+	*without = *set;
+	sigdelset(without, SIGSEGV);
+	sigdelset(without, SIGBUS);
+	return without;
 }
 
 static void chain(int signal, siginfo_t *info, void *context)
@@ -58,12 +94,13 @@ static void chain(int signal, siginfo_t *info, void *context)
 	}
 	if (!(host.sa_flags & SA_NODEFER))
 		sigaddset(&host.sa_mask, signal);
-	pthread_sigmask(SIG_BLOCK, &host.sa_mask, &before);
+	sigemptyset(&before);
+	real_sigmask(SIG_BLOCK, &host.sa_mask, &before);
 	if (host.sa_flags & SA_SIGINFO)
 		host.sa_sigaction(signal, info, context);
 	else
 		host.sa_handler(signal);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	real_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
@@ -135,17 +172,20 @@ static void *pointer(uint64_t address)
  */
 static __attribute__((noinline)) int guarded_read(void *to, uint64_t from, size_t length)
 {
+	unblock_faults();
 	return GUARDED(memcpy(to, pointer(from), length));
 }
 
 static __attribute__((noinline)) int guarded_write(uint64_t to, const void *from, size_t length)
 {
+	unblock_faults();
 	return GUARDED(memcpy(pointer(to), from, length));
 }
 
 static __attribute__((noinline)) int guarded_compare_swap(uint64_t address, uint64_t compare,
 							  uint64_t swap, uint64_t *original)
 {
+	unblock_faults();
 	return GUARDED({
 		uint64_t expected = compare;
 
@@ -158,6 +198,7 @@ static __attribute__((noinline)) int guarded_compare_swap(uint64_t address, uint
 static __attribute__((noinline)) int guarded_fetch_add(uint64_t address, uint64_t add,
 						       uint64_t *original)
 {
+	unblock_faults();
 	return GUARDED(*original = __atomic_fetch_add((uint64_t *)pointer(address), add,
 						      __ATOMIC_SEQ_CST));
 }
@@ -188,6 +229,7 @@ static int probe(uint64_t address, uint64_t length, bool write)
 		return -EFAULT;
 	if (msync(pointer(first), (last & ~(page - 1)) + page - first, MS_ASYNC))
 		return -EFAULT;
+	unblock_faults();
 	if (touch(address, write) || touch(last, write))
 		return -EFAULT;
 	return 0;

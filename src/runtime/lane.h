@@ -10,6 +10,8 @@
 #ifndef RUNTIME_LANE_H
 #define RUNTIME_LANE_H
 
+#include <signal.h>
+
 #include "rvt/qp.h"
 
 /*
@@ -109,6 +111,9 @@ extern const struct rvt_memory_ops lane_memory;
  * Once. */
 void lane_fault_init(void);
 struct sigaction;
+/** lane_fault_mask() - what to block instead of @set: not SIGSEGV and SIGBUS, which would end the
+ * process in an access that is guarded. Return: @set or @without. */
+const sigset_t *lane_fault_mask(int how, const sigset_t *set, sigset_t *without);
 /** lane_fault_sigaction() - the program sets its own handler for SIGSEGV or SIGBUS: it is called
  * for its faults. */
 int lane_fault_sigaction(int signal, const struct sigaction *action, struct sigaction *old);

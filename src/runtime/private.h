@@ -26,12 +26,13 @@ struct lane {
 	void *ledger;
 	size_t ledger_size;
 	int ledger_fd;
-	int wake_fd;		  /* eventfd: makes the engine thread look again */
-	int netlink;		  /* readable when interfaces or addresses change; -1 */
-	uint64_t polls;		  /* polls of the program so far: is it doing the work itself? */
-	unsigned waiters;	  /* callers blocked in lane_wait(), who do the work themselves */
-	bool reconnecting;	  /* the broker went away */
-	uint64_t thread_wakes_at; /* when the engine thread looks again by itself */
+	int wake_fd;		   /* eventfd: makes the engine thread look again */
+	int netlink;		   /* readable when interfaces or addresses change; -1 */
+	uint64_t polls;		   /* polls of the program so far: is it doing the work itself? */
+	unsigned waiters;	   /* callers blocked in lane_wait(), who do the work themselves */
+	uint64_t waiters_until_ns; /* when the last of them looks again at the latest */
+	bool reconnecting;	   /* the broker went away */
+	uint64_t thread_wakes_at;  /* when the engine thread looks again by itself */
 };
 
 /* The lane of this process, or NULL. */

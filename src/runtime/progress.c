@@ -10,12 +10,13 @@
 #include "ipc/slots.h"
 #include "runtime/private.h"
 
-#define RECEIVE_CALLS 2	       /* system calls of one round */
-#define RUN_BUDGET    256      /* packets sent in one round */
-#define MAX_ROUNDS    8	       /* before a poll returns, whatever is left */
-#define WAIT_ASIDE_MS 2	       /* while another thread polls */
-#define EXIT_WAIT_NS  20000000 /* for the lock, when the program ends */
-#define IDLE_POLLS    32       /* empty polls in a row before the core is offered to others */
+#define RECEIVE_CALLS 2			   /* system calls of one round */
+#define RUN_BUDGET    256		   /* packets sent in one round */
+#define MAX_ROUNDS    8			   /* before a poll returns, whatever is left */
+#define WAIT_ASIDE_MS 2			   /* while another thread polls */
+#define WAIT_NS	      UINT64_C(1000000000) /* at a time, in a caller */
+#define EXIT_WAIT_NS  20000000		   /* for the lock, when the program ends */
+#define IDLE_POLLS    32 /* empty polls in a row before the core is offered to others */
 
 static int resolve(void *context, struct roce_flow *flow, uint32_t source_qpn,
 		   uint32_t destination_qpn)
@@ -283,7 +284,7 @@ static int wait_working(struct pollfd fds[2], struct waiter *waiter)
 
 	pthread_cleanup_push(stop_waiting, waiter);
 	/* Timers are the engine thread's; a second is for a socket that was replaced. */
-	if (poll(fds, 2, 1000) < 0)
+	if (poll(fds, 2, WAIT_NS / 1000000) < 0)
 		err = -errno;
 	pthread_cleanup_pop(1);
 	return waiter->gone ? -ENODEV : err;
@@ -314,6 +315,7 @@ int lane_wait(int fd)
 		 */
 		if (!others_poll) {
 			lane->waiters++;
+			lane->waiters_until_ns = lane->device.now_ns + WAIT_NS * 3 / 2;
 			fds[1].fd = lane->broker.socket;
 		}
 		lane_leave();

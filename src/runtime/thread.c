@@ -74,12 +74,14 @@ static void descriptors_lost(struct lane *lane, const struct pollfd fds[DESCRIPT
 static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct pollfd fds[DESCRIPTORS])
 {
 	struct rvt_device *device = &lane->device;
-	bool program_polls;
+	bool program_polls, waited_for;
 	struct timespec wait;
 
 	pthread_mutex_lock(&lane->lock);
 	device->now_ns = lane_now_ns();
-	program_polls = lane->polls != *polls_seen || lane->waiters;
+	/* A signal handler may have jumped out of the wait: then nobody counts it off. */
+	waited_for = lane->waiters && device->now_ns < lane->waiters_until_ns;
+	program_polls = lane->polls != *polls_seen || waited_for;
 	*polls_seen = lane->polls;
 	if (!program_polls || deadlines_next(&device->deadlines) <= device->now_ns ||
 	    roce_engine_acks_due(&lane->engine) || link_pending(lane->link)) {
@@ -92,7 +94,7 @@ static struct timespec work(struct lane *lane, uint64_t *polls_seen, struct poll
 	lane->thread_wakes_at = deadlines_next(&device->deadlines);
 	if (link_pending(lane->link))
 		lane->thread_wakes_at = device->now_ns;
-	if (program_polls && !lane->waiters && lane->thread_wakes_at > device->now_ns + TICK_NS)
+	if (program_polls && !waited_for && lane->thread_wakes_at > device->now_ns + TICK_NS)
 		lane->thread_wakes_at = device->now_ns + TICK_NS;
 	if (roce_engine_blocked(&lane->engine) &&
 	    lane->thread_wakes_at > device->now_ns + BLOCKED_NS)
@@ -147,6 +149,9 @@ int lane_run_thread(void *(*run)(void *), struct lane *lane, const char *name)
 
 	/* Signals of the program are for the program's threads. */
 	sigfillset(&all);
+	/* Its own faults have a landing place. */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

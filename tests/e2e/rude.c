@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -256,6 +257,116 @@ static bool child_closes(int how)
 	return !status;
 }
 
+/* A target that does not call the device: the engine thread meets what the program left. */
+
+enum manners {
+	UNMAPPED, /* the region's memory is gone */
+	BLOCKED,  /* and the thread that polls has all signals blocked */
+	JUMPED,	  /* a signal handler jumped out of ibv_get_cq_event() */
+};
+
+static sigjmp_buf outside;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(outside, 1);
+}
+
+struct place {
+	uint32_t qpn, rkey;
+	uint64_t address;
+};
+
+static void join(int fd, struct ibv_qp *qp, struct ibv_mr *region, struct place *other)
+{
+	struct place own = { qp->qp_num, region->rkey, (uintptr_t)region->addr };
+	union ibv_gid gid;
+	char byte;
+
+	MUST(write(fd, &own, sizeof(own)) == sizeof(own));
+	MUST(read(fd, other, sizeof(*other)) == sizeof(*other));
+	MUST(!ibv_query_gid(context, 1, 0, &gid) && !to_init(qp));
+	MUST(!to_rts(qp, &gid, other->qpn, 14));
+	MUST(write(fd, "r", 1) == 1 && read(fd, &byte, 1) == 1);
+}
+
+static int initiator(int fd)
+{
+	struct ibv_mr far = { 0 };
+	struct place other;
+	struct ibv_qp *qp;
+
+	setup();
+	MUST((qp = make_qp(pd, cq, IBV_QPT_RC)));
+	join(fd, qp, mr, &other);
+	far.addr = (void *)(uintptr_t)other.address;
+	far.rkey = other.rkey;
+	MUST(!post_write(qp, mr, &far, 3000));
+	return wait_status(cq, 10) & 0xff;
+}
+
+/* Return: the status of a write to the target, or -1 when that did not survive. */
+static int target(enum manners manners, int fd)
+{
+	void *gone = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct itimerval soon = { .it_value = { .tv_usec = 200000 } };
+	struct ibv_mr *region;
+	struct place other;
+	struct ibv_qp *qp;
+	struct ibv_cq *from;
+	struct ibv_wc wc;
+	void *cq_context;
+	sigset_t all;
+
+	setup();
+	MUST((qp = make_qp(pd, cq, IBV_QPT_RC)));
+	MUST((region = ibv_reg_mr(pd, gone, 65536,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)));
+	if (manners == JUMPED) {
+		signal(SIGALRM, jump);
+		if (!sigsetjmp(outside, 1)) {
+			setitimer(ITIMER_REAL, &soon, NULL);
+			ibv_get_cq_event(channel, &from, &cq_context);
+		}
+		signal(SIGALRM, SIG_DFL);
+	} else {
+		munmap(gone, 65536);
+	}
+	if (manners == BLOCKED) {
+		sigfillset(&all);
+		MUST(!pthread_sigmask(SIG_SETMASK, &all, NULL));
+	}
+	alarm(20);
+	join(fd, qp, region, &other);
+	for (char byte; recv(fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;) {
+		if (manners == BLOCKED)
+			ibv_poll_cq(cq, 1, &wc);
+		usleep(1000);
+	}
+	return 0;
+}
+
+static int written(enum manners manners)
+{
+	int pair[2], status, ended;
+	pid_t here, there;
+
+	MUST(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	there = fork();
+	if (!there) {
+		close(pair[1]);
+		_exit(target(manners, pair[0]));
+	}
+	close(pair[0]);
+	here = fork();
+	if (!here)
+		_exit(initiator(pair[1]));
+	close(pair[1]);
+	MUST(waitpid(here, &status, 0) == here && waitpid(there, &ended, 0) == there);
+	return ended || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+}
+
 static void stuck(int number)
 {
 	static const char text[] = "not ok rude to its end - it hangs\n";
@@ -276,6 +387,10 @@ int main(void)
 	half_destroyed();
 	closed_context();
 	exit_in_handler();
+	CHECK(written(UNMAPPED) == IBV_WC_REM_ACCESS_ERR,
+	      "a target that unmapped its memory and does nothing");
+	CHECK(written(BLOCKED) == IBV_WC_REM_ACCESS_ERR, "one that polls with all signals blocked");
+	CHECK(written(JUMPED) == IBV_WC_SUCCESS, "one whose signal handler jumped out of a wait");
 	CHECK(child_closes(0), "close_range() of everything closes and touches only the program's");
 	CHECK(child_closes(1), "closefrom()");
 	CHECK(child_closes(2), "close() of every number");
