@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/lane.h"
@@ -69,6 +70,35 @@ const sigset_t *lane_fault_mask(int how, const sigset_t *set, sigset_t *without)
 	sigdelset(without, SIGSEGV);
 	sigdelset(without, SIGBUS);
 	return without;
+}
+
+static const int writing_signals[] = { SIGXFSZ, SIGPIPE };
+
+void lane_quiet_begin(struct lane_quiet *quiet)
+{
+	sigset_t pending, blocked;
+
+	sigemptyset(&pending);
+	sigemptyset(&blocked);
+	sigemptyset(&quiet->before);
+	sigemptyset(&quiet->own);
+	sigpending(&pending);
+	for (unsigned i = 0; i < sizeof(writing_signals) / sizeof(writing_signals[0]); i++) {
+		sigaddset(&blocked, writing_signals[i]);
+		if (sigismember(&pending, writing_signals[i]) != 1)
+			sigaddset(&quiet->own, writing_signals[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &blocked, &quiet->before);
+}
+
+void lane_quiet_end(const struct lane_quiet *quiet)
+{
+	int error = errno;
+
+	while (sigtimedwait(&quiet->own, NULL, &(struct timespec){ 0, 0 }) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+	errno = error;
 }
 
 static void chain(int signal, siginfo_t *info, void *context)

@@ -65,6 +65,9 @@ static int move_up(int fd)
 
 static int make_ledger(struct lane *lane, char *why, size_t size)
 {
+	struct lane_quiet quiet;
+	int err;
+
 	lane->ledger_size = ledger_size();
 	lane->ledger_fd = move_up(memfd_create("adverb-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (lane->ledger_fd < 0) {
@@ -72,8 +75,10 @@ static int make_ledger(struct lane *lane, char *why, size_t size)
 			 strerror(-lane->ledger_fd));
 		return lane->ledger_fd;
 	}
-	if (ftruncate(lane->ledger_fd, (off_t)lane->ledger_size) ||
-	    fcntl(lane->ledger_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) {
+	lane_quiet_begin(&quiet);
+	err = ftruncate(lane->ledger_fd, (off_t)lane->ledger_size);
+	lane_quiet_end(&quiet);
+	if (err || fcntl(lane->ledger_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) {
 		snprintf(why, size, "cannot size the resource ledger: %s", strerror(errno));
 		return -errno;
 	}

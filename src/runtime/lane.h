@@ -106,6 +106,16 @@ void lane_log(enum lane_log_level level, const char *format, ...)
 bool lane_logs(enum lane_log_level level);
 
 /* fault.c */
+/*
+ * lane_quiet_begin(), lane_quiet_end() - around writing: a limit of file sizes or a pipe without
+ * reader is an error there, not a signal that ends the program. errno stays.
+ */
+struct lane_quiet {
+	sigset_t before;
+	sigset_t own; /* those that came in between are ours */
+};
+void lane_quiet_begin(struct lane_quiet *quiet);
+void lane_quiet_end(const struct lane_quiet *quiet);
 extern const struct rvt_memory_ops lane_memory;
 /** lane_fault_init() - take SIGSEGV and SIGBUS for guarded copies; chains to what the program had.
  * Once. */

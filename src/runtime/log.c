@@ -39,6 +39,7 @@ bool lane_logs(enum lane_log_level level)
 
 void lane_log(enum lane_log_level level, const char *format, ...)
 {
+	struct lane_quiet quiet;
 	char line[512];
 	va_list arguments;
 	int used, n;
@@ -56,6 +57,8 @@ void lane_log(enum lane_log_level level, const char *format, ...)
 		used = (int)sizeof(line) - 2;
 	line[used++] = '\n';
 	/* One write: lines of several processes do not mix. */
+	lane_quiet_begin(&quiet);
 	if (write(STDERR_FILENO, line, (size_t)used) < 0)
-		return;
+		used = 0; /* nobody reads it */
+	lane_quiet_end(&quiet);
 }

@@ -48,6 +48,7 @@ int verbs_make_command_fd(struct verbs_device_context *context)
 		getpid(),
 		context,
 	};
+	struct lane_quiet quiet;
 	int fd = memfd_create("adverb-context", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -55,10 +56,12 @@ int verbs_make_command_fd(struct verbs_device_context *context)
 	fd = verbs_move_up(fd);
 	if (fd < 0)
 		return fd;
+	lane_quiet_begin(&quiet);
 	/* Without the bytes it serves as well, but cannot be imported. */
 	if (write(fd, &identity, sizeof(identity)) == sizeof(identity))
 		(void)fcntl(fd, F_ADD_SEALS,
 			    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+	lane_quiet_end(&quiet);
 	return fd;
 }
 

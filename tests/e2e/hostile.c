@@ -282,8 +282,26 @@ static void no_descriptors(void)
 	MUST(!setrlimit(RLIMIT_NOFILE, &limit));
 }
 
+/* Before there is a device in this process. */
+static void file_limit(void)
+{
+	struct rlimit limit, small;
+	struct ibv_context *none;
+	int error;
+
+	MUST(!getrlimit(RLIMIT_FSIZE, &limit));
+	small = limit;
+	small.rlim_cur = 0;
+	MUST(!setrlimit(RLIMIT_FSIZE, &small));
+	none = open_first();
+	error = errno;
+	MUST(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK(!none && error == EFBIG, "open_device under a limit of file sizes: EFBIG");
+}
+
 int main(void)
 {
+	file_limit();
 	MUST((context = open_first()));
 	MUST((pd = ibv_alloc_pd(context)) && (cq = ibv_create_cq(context, 256, NULL, NULL, 0)));
 	unmapped_memory();
