@@ -29,6 +29,7 @@ static pid_t lender;
 
 __attribute__((constructor)) static void find_next(void)
 {
+	lender = getpid();
 	*(void **)&next_close = dlsym(RTLD_NEXT, "close");
 	*(void **)&next_dup2 = dlsym(RTLD_NEXT, "dup2");
 	*(void **)&next_dup3 = dlsym(RTLD_NEXT, "dup3");
@@ -51,16 +52,21 @@ void verbs_close_lent(int fd)
 		real_close(fd);
 }
 
-/* The child of a vfork() closes its own descriptors, but writes into its parent's memory. */
+/* The child of a vfork() closes and replaces its own descriptors, but in its parent's memory. */
+static bool in_child(void)
+{
+	return getpid() != __atomic_load_n(&lender, __ATOMIC_RELAXED);
+}
+
 static void forget(unsigned first, unsigned last)
 {
-	if (getpid() == __atomic_load_n(&lender, __ATOMIC_RELAXED))
+	if (!in_child())
 		descriptors_forget_lent(first, last);
 }
 
 EXPORT int close(int fd)
 {
-	if (descriptors_is_own(fd)) {
+	if (descriptors_is_own(fd) && !in_child()) {
 		errno = EBADF;
 		return -1;
 	}
@@ -105,7 +111,7 @@ static int taken(int from, int to)
 {
 	if (from == to)
 		return 0;
-	if (descriptors_is_own(to)) {
+	if (descriptors_is_own(to) && !in_child()) {
 		errno = EBUSY;
 		return -1;
 	}

@@ -242,6 +242,38 @@ static int closes(int how)
 	return 0;
 }
 
+/* Between vfork() and exec() numbers are the child's, whoever has them in the parent. */
+static void closes_in_vfork(void)
+{
+	struct ibv_cq *from;
+	void *cq_context;
+	int status;
+	pid_t child = vfork();
+
+	if (!child) {
+		for (int fd = 3; fd < 100; fd++) {
+			if (dup2(STDOUT_FILENO, fd) != fd)
+				_exit(1);
+		}
+		for (int fd = 3; fd < 100; fd++) {
+			if (close(fd))
+				_exit(2);
+		}
+		close_range(3, ~0u, 0);
+		_exit(0);
+	}
+	MUST(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(!status && works(), "a child of vfork() replaces and closes what numbers it likes");
+	MUST(!ibv_req_notify_cq(quiet, 0));
+	for (int i = 0; i < 2; i++)
+		MUST(!ibv_destroy_qp(qps[i]) && (qps[i] = make_qp(pd, quiet, IBV_QPT_RC)));
+	MUST(!connect_pair(qps[0], qps[1]) && !post_write(qps[0], mr, mr, 8));
+	alarm(20);
+	CHECK(!ibv_get_cq_event(channel, &from, &cq_context) && from == quiet,
+	      "and the parent gets its events");
+	ibv_ack_cq_events(from, 1);
+}
+
 static bool child_closes(int how)
 {
 	pid_t child = fork();
@@ -394,5 +426,6 @@ int main(void)
 	CHECK(child_closes(0), "close_range() of everything closes and touches only the program's");
 	CHECK(child_closes(1), "closefrom()");
 	CHECK(child_closes(2), "close() of every number");
+	closes_in_vfork();
 	return failures != 0;
 }
