@@ -25,6 +25,8 @@
 struct lane *lane_current;
 
 static _Atomic uint32_t generation = 1;
+/* This thread has the lane locked, or is about to. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t lane_now_ns(void)
@@ -287,8 +289,15 @@ fail:
 /* fork(): the child starts anew; what it inherited is closed, so that it keeps nothing of the
  * parent alive. */
 
+/*
+ * A signal handler that interrupted this very thread in a verb may fork, to start another program:
+ * there is nothing to wait for then, and the child must not come back from the handler.
+ */
+
 static void before_fork(void)
 {
+	if (inside)
+		return;
 	pthread_mutex_lock(&start_lock);
 	ports_before_fork();
 	if (lane_current)
@@ -297,6 +306,8 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
+	if (inside)
+		return;
 	if (lane_current)
 		pthread_mutex_unlock(&lane_current->lock);
 	ports_after_fork();
@@ -307,6 +318,11 @@ static void after_fork_in_child(void)
 {
 	struct lane *lane = lane_current;
 
+	if (inside) {
+		atomic_fetch_add(&generation, 1);
+		lane_current = NULL;
+		return;
+	}
 	if (lane) {
 		atomic_fetch_add(&generation, 1);
 		lane_current = NULL;
@@ -357,6 +373,7 @@ struct rvt_device *lane_enter(struct lane_stamp stamp)
 	if (!lane || !lane_present(stamp))
 		return NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	inside = true;
 	pthread_mutex_lock(&lane->lock);
 	lane->cancel_state = cancel_state;
 	lane->device.now_ns = lane_now_ns();
@@ -376,6 +393,7 @@ void lane_leave(void)
 
 	lane_wake_thread(lane);
 	pthread_mutex_unlock(&lane->lock);
+	inside = false;
 	pthread_setcancelstate(cancel_state, NULL);
 }
 

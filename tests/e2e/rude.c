@@ -399,6 +399,55 @@ static int written(enum manners manners)
 	return ended || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
+/* fork() in a signal handler, as system() there does. */
+
+static volatile sig_atomic_t forks;
+
+static void fork_in_handler(int number)
+{
+	pid_t child = fork();
+
+	(void)number;
+	if (!child)
+		_exit(0);
+	if (child > 0 && waitpid(child, NULL, 0) == child)
+		forks++;
+}
+
+static int forking(void)
+{
+	struct itimerval often = { { 0, 3000 }, { 0, 3000 } };
+	struct sigaction action = { .sa_handler = fork_in_handler, .sa_flags = SA_RESTART };
+	struct ibv_wc wc;
+
+	setup();
+	MUST(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &often, NULL));
+	while (forks < 100) {
+		post_write(qps[0], mr, mr, 1000);
+		ibv_poll_cq(cq, 1, &wc);
+	}
+	often = (struct itimerval){ 0 };
+	MUST(!setitimer(ITIMER_REAL, &often, NULL));
+	return works() ? 0 : 2;
+}
+
+static bool forks_in_handler(void)
+{
+	int status = -1, waited = 0;
+	pid_t child = fork();
+
+	MUST(child >= 0);
+	if (!child)
+		_exit(forking());
+	while (waitpid(child, &status, WNOHANG) != child && waited++ < 2000)
+		usleep(10000);
+	if (waited > 2000) {
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	return !status;
+}
+
 static void stuck(int number)
 {
 	static const char text[] = "not ok rude to its end - it hangs\n";
@@ -426,6 +475,7 @@ int main(void)
 	CHECK(child_closes(0), "close_range() of everything closes and touches only the program's");
 	CHECK(child_closes(1), "closefrom()");
 	CHECK(child_closes(2), "close() of every number");
+	CHECK(forks_in_handler(), "fork() in a signal handler");
 	closes_in_vfork();
 	return failures != 0;
 }
