@@ -205,7 +205,7 @@ static int closes(int how)
 
 	setup();
 	/* Of another process, which does not exist: a socket is made to send there. */
-	far = make_qp(pd, cq, IBV_QPT_RC);
+	far = make_qp(pd, quiet, IBV_QPT_RC);
 	MUST(far && !to_init(far) && !ibv_query_gid(context, 1, 0, &gid));
 	MUST(!to_rts(far, &gid, (far->qp_num + (1 << 17)) & 0xffffff, 10));
 	MUST(!ibv_req_notify_cq(quiet, 0) && !post_write(far, mr, mr, 100));
