@@ -6,6 +6,7 @@
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make bench      measure beside plain UDP sockets
 #   make fuzz        FUZZ_SECONDS=60: look for inputs that break parsers and engine
+#   make mutants     puts bugs into the engine and checks that the tests notice
 #   make interop    against the kernel's driver and real adapters, where there are any
 #   make format     lay out the C files
 #   make clean      remove the build directories
@@ -16,7 +17,7 @@ MESON ?= meson
 NINJA ?= ninja
 FUZZ_SECONDS ?= 60
 
-.PHONY: all build demo test install bench fuzz interop format clean
+.PHONY: all build demo test install bench fuzz mutants interop format clean
 
 all: build
 
@@ -49,6 +50,9 @@ bench: build
 
 fuzz:
 	tools/fuzz $(FUZZ_SECONDS)
+
+mutants:
+	tests/mutants/run
 
 interop: build
 	@if [ -x tests/interop/run ]; then exec tests/interop/run build; \
