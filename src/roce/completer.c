@@ -150,6 +150,8 @@ static void receive_rnr(struct roce_qp *qp, const struct packet *packet)
 	rvt_count(device, RVT_COUNT_rcvd_rnr_err);
 	if (r->waiting_rnr)
 		return;
+	/* It does answer, and not being answered is what retry_cnt is about (ibv_modify_qp(3)). */
+	r->retries_left = qp->rvt.attr.retry_cnt;
 	if (qp->rvt.attr.rnr_retry != 7) {
 		if (!r->rnr_retries_left) {
 			rvt_count(device, RVT_COUNT_retry_rnr_exceeded_err);

@@ -18,6 +18,7 @@ static const struct {
 	{ "reliable", sim_reliable, 400 },     { "errors", sim_errors, 510 },
 	{ "unreliable", sim_unreliable, 300 }, { "datagrams", sim_datagrams, 300 },
 	{ "groups", sim_groups, 300 },
+	{ "program", sim_program, 600 },
 };
 
 int main(int count, char **arguments)

@@ -40,6 +40,10 @@ void sim_fail(const char *file, int line, const char *format, ...)
 	printf("# %s:%d: ", file, line);
 	vprintf(format, arguments);
 	va_end(arguments);
+	if (sim.cause)
+		printf("\n# the last cause: %s (%llu, %llu)", rvt_verdict_row(sim.cause)->name,
+		       (unsigned long long)sim.cause_values[0],
+		       (unsigned long long)sim.cause_values[1]);
 	printf("\n# scenario %s, at %llu ns; again with: ADVERB_SEED=%llu\nnot ok - %s\n",
 	       sim.scenario, (unsigned long long)sim.now_ns, (unsigned long long)sim.seed,
 	       sim.scenario);
@@ -184,8 +188,13 @@ static void async_event(void *context, enum rvt_event event, struct rvt_qp *qp, 
 static void cause(void *context, enum rvt_verdict verdict, struct restrack_entry *object,
 		  uint64_t value1, uint64_t value2)
 {
-	(void)context, (void)object, (void)value1, (void)value2;
+	(void)context, (void)object;
 	sim.causes[verdict]++;
+	if (rvt_verdict_row(verdict)->status != RVT_WC_SUCCESS) {
+		sim.cause = verdict;
+		sim.cause_values[0] = value1;
+		sim.cause_values[1] = value2;
+	}
 }
 
 static const struct rvt_observer observer = { cq_event, async_event, cause, NULL };
@@ -292,7 +301,7 @@ static void travel(struct sim_packet *packet)
 	const struct sim_faults *faults = &sim.faults;
 
 	sim.stats.sent++;
-	if (sim_chance(faults->loss)) {
+	if (sim.now_ns < sim.apart_until_ns || sim_chance(faults->loss)) {
 		sim.stats.lost++;
 		packet_put(packet);
 		return;
@@ -472,6 +481,8 @@ void sim_begin(const char *scenario, uint64_t seed, unsigned hosts)
 	sim.host_count = hosts;
 	sim.hole_begin = sim.hole_end = 0;
 	sim.wake_ns = NEVER;
+	sim.apart_until_ns = 0;
+	sim.cause = RVT_OK;
 	sim.allocations = 0;
 	for (unsigned i = 0; i < hosts; i++)
 		host_begin(&sim.hosts[i], i);

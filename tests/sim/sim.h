@@ -57,9 +57,12 @@ extern struct sim {
 	struct sim_stats stats; /* of all seeds */
 	int64_t allocations;
 	uint64_t causes[RVT_VERDICT_COUNT]; /* of all seeds */
+	enum rvt_verdict cause;		    /* of this seed, the last one that ended something */
+	uint64_t cause_values[2];
 	/* A range that the program unmapped, or 0, 0. */
 	uint64_t hole_begin, hole_end;
-	uint64_t wake_ns; /* the program wants to run then */
+	uint64_t wake_ns;	 /* the program wants to run then */
+	uint64_t apart_until_ns; /* nothing arrives until then */
 } sim;
 
 _Noreturn void sim_fail(const char *file, int line, const char *format, ...)
@@ -127,5 +130,6 @@ void sim_errors(uint64_t seed);
 void sim_unreliable(uint64_t seed);
 void sim_datagrams(uint64_t seed);
 void sim_groups(uint64_t seed);
+void sim_program(uint64_t seed);
 
 #endif

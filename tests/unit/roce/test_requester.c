@@ -155,6 +155,26 @@ static void a_peer_that_is_behind_costs_no_retry(void **state)
 	completion(1, RVT_WC_RETRY_EXC_ERR);
 }
 
+/* Losses while the peer has no receive for long do not add up: it answers. */
+static void rnr_is_an_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(rvt_destroy_qp(w.qp), 0);
+	connect_qp(RVT_QPT_RC, 7);
+	post(RVT_WR_SEND, 1, 1);
+	for (unsigned i = 0; i < 10; i++) { /* retry_cnt is 2 */
+		next(OPCODE_RC_SEND_ONLY, at(0), 1);
+		pass(70 * MS); /* the answer was lost */
+		next(OPCODE_RC_SEND_ONLY, at(0), 1);
+		answer(0x20 | 1, at(0));
+		pass(MS);
+	}
+	no_completion();
+	next(OPCODE_RC_SEND_ONLY, at(0), 1);
+	ack(at(0));
+	completion(1, RVT_WC_SUCCESS);
+}
+
 static void lost_twice_probes(void **state)
 {
 	(void)state;
@@ -720,6 +740,7 @@ int main(void)
 		TEST(rnr_waits),
 		TEST(a_peer_that_is_behind_costs_no_retry),
 		TEST(lost_twice_probes),
+		TEST(rnr_is_an_answer),
 		TEST(retries_are_finite),
 		TEST(progress_renews_retries),
 		TEST(reads),
