@@ -6,6 +6,7 @@
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make bench      measure beside plain UDP sockets
 #   make fuzz        FUZZ_SECONDS=60: look for inputs that break parsers and engine
+#   make soak        SOAK_SECONDS=60: the simulation with ever new seeds
 #   make mutants     puts bugs into the engine and checks that the tests notice
 #   make interop    against the kernel's driver and real adapters, where there are any
 #   make format     lay out the C files
@@ -16,8 +17,9 @@ DESTDIR ?=
 MESON ?= meson
 NINJA ?= ninja
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 60
 
-.PHONY: all build demo test install bench fuzz mutants interop format clean
+.PHONY: all build demo test install bench fuzz soak mutants interop format clean
 
 all: build
 
@@ -50,6 +52,9 @@ bench: build
 
 fuzz:
 	tools/fuzz $(FUZZ_SECONDS)
+
+soak: build
+	tools/soak $(SOAK_SECONDS) build
 
 mutants:
 	tests/mutants/run

@@ -2,7 +2,8 @@
 /*
  * main.c - every scenario with a number of seeds
  *
- * ADVERB_SEED=n runs that seed alone; ADVERB_SEEDS=n that many of each scenario; an argument is the
+ * ADVERB_SEED=n runs that seed alone; ADVERB_SEEDS=n that many of each scenario, from
+ * ADVERB_FIRST_SEED on; ADVERB_SIM_SHRINK=1 shortens a program that fails; an argument is the
  * name of the one scenario to run.
  */
 #include <stdio.h>
@@ -17,13 +18,14 @@ static const struct {
 } scenarios[] = {
 	{ "reliable", sim_reliable, 400 },     { "errors", sim_errors, 510 },
 	{ "unreliable", sim_unreliable, 300 }, { "datagrams", sim_datagrams, 300 },
-	{ "groups", sim_groups, 300 },
-	{ "program", sim_program, 600 },
+	{ "groups", sim_groups, 300 },	       { "program", sim_program, 600 },
 };
 
 int main(int count, char **arguments)
 {
 	const char *seed = getenv("ADVERB_SEED"), *seeds = getenv("ADVERB_SEEDS");
+	const char *first_seed = getenv("ADVERB_FIRST_SEED");
+	uint64_t first = first_seed ? strtoull(first_seed, NULL, 0) : 1;
 	unsigned kinds = sizeof(scenarios) / sizeof(scenarios[0]);
 
 	for (unsigned i = 0; i < kinds; i++) {
@@ -37,8 +39,8 @@ int main(int count, char **arguments)
 			scenarios[i].run(strtoull(seed, NULL, 0));
 			runs = 1;
 		} else {
-			for (unsigned n = 1; n <= runs; n++)
-				scenarios[i].run(n);
+			for (unsigned n = 0; n < runs; n++)
+				scenarios[i].run(first + n);
 		}
 		printf("ok - %s: %u seeds; packets: %llu sent, %llu lost, %llu copied, %llu late, "
 		       "%llu damaged\n",

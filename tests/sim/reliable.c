@@ -801,7 +801,8 @@ void sim_reliable(uint64_t seed)
 	common_begin("reliable", seed, NULL);
 	w.xrc = !w.srq && sim_chance(300);
 	world_begin(1 + sim_random(SIDES / 2), 20 + sim_random(60));
-	sim_run(program, 60000 * SIM_MS);
+	/* Hosts that stall take their time. */
+	sim_run(program, sim.faults.stall ? 600000 * SIM_MS : 60000 * SIM_MS);
 	for (unsigned i = 0; i < w.count; i++)
 		SIM_CHECK(w.sides[i].messages_seen == w.sides[i].messages_posted,
 			  "messages were lost");
