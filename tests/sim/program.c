@@ -164,10 +164,10 @@ static void write_script(struct script *script)
 	};
 	if (sim_chance(700))
 		script->faults =
-			(struct sim_faults){ .loss = sim_random(80),
+			(struct sim_faults){ .loss = sim_random(sim_most_loss(sim.seed)),
 					     .copy = sim_random(60),
 					     .late = sim_random(100),
-					     .damage = sim_random(30),
+					     .damage = sim_random(sim_most_loss(sim.seed) / 3),
 					     .full = sim_chance(300) ? sim_random(200) : 0 };
 	script->faults.latency_ns = (uint32_t)SIM_US * (1 + sim_random(40));
 	script->faults.late_ns = (uint32_t)SIM_US * (1 + sim_random(3000));

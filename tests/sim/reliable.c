@@ -781,10 +781,10 @@ static void common_begin(const char *name, uint64_t seed, const struct upset *up
 	w.srq = sim_chance(300);
 	if (!sim_chance(200))
 		sim.faults = (struct sim_faults){
-			.loss = sim_random(100),
+			.loss = sim_random(sim_most_loss(seed)),
 			.copy = sim_random(60),
 			.late = sim_random(100),
-			.damage = sim_random(30),
+			.damage = sim_random(sim_most_loss(seed) / 3),
 		};
 	sim.faults.full = sim_chance(300) ? sim_random(200) : 0;
 	sim.faults.latency_ns = (uint32_t)SIM_US * (1 + sim_random(40));
