@@ -58,7 +58,7 @@ void lane_log(enum lane_log_level level, const char *format, ...)
 	line[used++] = '\n';
 	/* One write: lines of several processes do not mix. */
 	lane_quiet_begin(&quiet);
-	if (write(STDERR_FILENO, line, (size_t)used) < 0)
-		used = 0; /* nobody reads it */
+	n = (int)write(STDERR_FILENO, line, (size_t)used);
 	lane_quiet_end(&quiet);
+	(void)n; /* perhaps nobody reads it */
 }

@@ -107,7 +107,7 @@ int rvt_attach_mcast(struct rvt_qp *qp, const struct gid *mgid)
 	else if (group->count == rvt_limits.max_mcast_qp_attach)
 		err = rvt_refuse(device, RVT_MCAST_LIMIT, &qp->res, group->count,
 				 rvt_limits.max_mcast_qp_attach);
-	if (err) {
+	if (err || !group) {
 		allocator_put(device->allocator, member);
 		return err;
 	}

@@ -345,7 +345,7 @@ static void post(struct side *side, const struct step *step)
 		sim_fill(slot(peer, SOURCE, number), request.length, request.seed);
 		wr.remote_addr = (uintptr_t)slot(peer, SOURCE, number);
 		wr.rkey = peer->mr[SOURCE]->key;
-		/* Fall through. */
+		__attribute__((fallthrough));
 	case RVT_WR_ATOMIC_FETCH_AND_ADD:
 		sge.addr = (uintptr_t)slot(side, RESULT, number);
 		sge.lkey = side->mr[RESULT]->key;
