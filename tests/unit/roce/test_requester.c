@@ -155,6 +155,37 @@ static void a_peer_that_is_behind_costs_no_retry(void **state)
 	completion(1, RVT_WC_RETRY_EXC_ERR);
 }
 
+/* A timeout of 0 means that the answer is waited for, however long it takes. */
+static void no_timeout_waits_for_ever(void **state)
+{
+	(void)state;
+	w.qp->attr.timeout = 0;
+	post(RVT_WR_SEND, 1, 1);
+	next(OPCODE_RC_SEND_ONLY, at(0), 1);
+	for (unsigned i = 0; i < 100; i++)
+		pass(60000 * MS);
+	silence();
+	no_completion();
+	assert_int_equal(w.qp->state, RVT_QPS_RTS);
+	ack(at(0));
+	completion(1, RVT_WC_SUCCESS);
+}
+
+static void congestion_notifications_change_nothing(void **state)
+{
+	struct packet packet = { .opcode = OPCODE_CNP, .psn = at(0) };
+
+	(void)state;
+	post(RVT_WR_SEND, 1, 1);
+	next(OPCODE_RC_SEND_ONLY, at(0), 1);
+	deliver(&packet, NULL, 0);
+	assert_int_equal(w.counters[RVT_COUNT_cnp], 1);
+	silence();
+	no_completion();
+	ack(at(0));
+	completion(1, RVT_WC_SUCCESS);
+}
+
 /* Losses while the peer has no receive for long do not add up: it answers. */
 static void rnr_is_an_answer(void **state)
 {
@@ -741,6 +772,8 @@ int main(void)
 		TEST(a_peer_that_is_behind_costs_no_retry),
 		TEST(lost_twice_probes),
 		TEST(rnr_is_an_answer),
+		TEST(no_timeout_waits_for_ever),
+		TEST(congestion_notifications_change_nothing),
 		TEST(retries_are_finite),
 		TEST(progress_renews_retries),
 		TEST(reads),
