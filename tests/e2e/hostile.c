@@ -120,6 +120,13 @@ static void wrong_arguments(void)
 	      "post_recv with a wild SGE list");
 	CHECK(ibv_post_recv(qp, (void *)16, &bad_recv), "post_recv of a wild pointer");
 	CHECK(ibv_poll_cq(cq, 1, NULL) < 0 && ibv_poll_cq(cq, -1, &wc) < 0, "poll_cq into nothing");
+	recv = (struct ibv_recv_wr){ .wr_id = 7 };
+	attr.qp_state = IBV_QPS_ERR;
+	MUST(!ibv_post_recv(qp, &recv, &bad_recv) && !ibv_post_recv(qp, &recv, &bad_recv));
+	MUST(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	CHECK(ibv_poll_cq(cq, 1, (void *)16) < 0, "poll_cq into a wild pointer");
+	CHECK(ibv_poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 7, "and the next completion comes");
+	attr.qp_state = IBV_QPS_RTS;
 	CHECK(ibv_get_cq_event(NULL, NULL, NULL) == -1, "get_cq_event(NULL)");
 	CHECK(!ibv_create_ah(pd, NULL), "create_ah(NULL)");
 	MUST(!ibv_destroy_qp(qp));
