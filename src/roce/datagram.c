@@ -172,8 +172,7 @@ void roce_datagram_receive(struct roce_qp *qp, const struct packet *packet,
 	if (needed > rvt->receive.list.length) {
 		roce_drop(engine, RVT_COUNT_drop_receive, RVT_DROP_UD_LENGTH, qp, needed,
 			  rvt->receive.list.length);
-		rvt_recv_rewind(rvt);
-		return;
+		return; /* the receive stays taken, for the next one */
 	}
 	verdict = deliver(qp, packet, datagram);
 	if (verdict != RVT_OK) {

@@ -574,13 +574,11 @@ static void receive_rc(struct roce_qp *qp, const struct packet *packet)
 		refuse_request(qp, &refusal);
 }
 
-/* UC: what cannot be used is dropped to the end of the message, and the receive waits for the next.
- */
+/* UC: what cannot be used is dropped to the end of the message; a receive that was taken stays so,
+ * for the next. */
 static void abandon(struct roce_qp *qp)
 {
 	forget_message(qp);
-	if (qp->rvt.receive.taken)
-		rvt_recv_rewind(&qp->rvt);
 	qp->responder.uc_drop = true;
 }
 

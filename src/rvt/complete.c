@@ -169,12 +169,6 @@ void rvt_recv_fail(struct rvt_qp *qp, enum rvt_verdict verdict)
 	enter(qp, qp->receive.cq, &wc);
 }
 
-void rvt_recv_rewind(struct rvt_qp *qp)
-{
-	/* It stays taken, and rvt_get_rwqe() gives it again. */
-	(void)qp;
-}
-
 /* Error states. */
 
 void rvt_error_qp(struct rvt_qp *qp, enum rvt_verdict verdict)

@@ -93,7 +93,6 @@ int rvt_device_init(struct rvt_device *device, const struct rvt_device_config *c
 	};
 	random_seed(&device->random, config->seed);
 	list_init(&device->qp_list);
-	list_init(&device->mr_list);
 	list_init(&device->groups);
 	list_init(&device->xrc_domains);
 	err = set_ranges(device);

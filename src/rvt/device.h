@@ -119,7 +119,7 @@ struct rvt_device {
 	uint64_t now_ns; /* monotonic; the caller sets it before it calls in */
 	struct deadlines deadlines;
 	struct table qps; /* QPN -> struct rvt_qp: whom packets find */
-	struct list_node qp_list, mr_list;
+	struct list_node qp_list;
 	struct list_node xrc_domains;
 	struct list_node groups; /* rvt_mcast.node */
 	uint32_t group_count;
@@ -127,7 +127,6 @@ struct rvt_device {
 	uint64_t *counters; /* RVT_COUNTERS of them, in the ledger: readable from outside */
 	uint32_t first_qpn, qpn_count;
 	uint32_t mr_generation;
-	unsigned special_port; /* SMI/GSI numbers given out, one bit per port */
 };
 
 struct rvt_device_config {

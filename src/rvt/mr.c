@@ -76,7 +76,6 @@ static int create(struct rvt_pd *pd, const struct rvt_mr *template, struct rvt_m
 	mr->valid = true;
 	publish(mr);
 	ASSERT(!restrack_add(device->restrack, &mr->res));
-	list_append(&device->mr_list, &mr->node);
 	rvt_use_pd(pd, 1);
 	*ret = mr;
 	return 0;
@@ -157,7 +156,6 @@ int rvt_dereg_mr(struct rvt_mr *mr)
 	ASSERT(!restrack_begin_del(&mr->res));
 	mr->valid = false;
 	mr->generation = ++mr->device->mr_generation;
-	list_unlink(&mr->node);
 	/* From here on the PD may go; work requests that still refer to the region only learn that
 	 * it is invalid. */
 	rvt_use_pd(mr->pd, -1);

@@ -16,7 +16,6 @@
  */
 struct rvt_mr {
 	struct restrack_entry res;
-	struct list_node node; /* rvt_device.mr_list */
 	struct rvt_device *device;
 	struct rvt_context *context;
 	struct rvt_pd *pd;

@@ -53,7 +53,6 @@ int rvt_alloc_mw(struct rvt_pd *pd, enum rvt_mw_type type, struct rvt_mw **ret)
 	mw->mr.key = mw->mr.res.id << 8 | (uint32_t)(random_next(&device->random) & 0xff);
 	publish(&mw->mr);
 	ASSERT(!restrack_add(device->restrack, &mw->mr.res));
-	list_append(&device->mr_list, &mw->mr.node);
 	rvt_use_pd(pd, 1);
 	*ret = mw;
 	return 0;
@@ -80,7 +79,6 @@ int rvt_dealloc_mw(struct rvt_mw *mw)
 
 	unbind(mw);
 	ASSERT(!restrack_begin_del(&mr->res));
-	list_unlink(&mr->node);
 	rvt_use_pd(mr->pd, -1);
 	mr->pd = NULL;
 	mr->context = NULL;

@@ -310,21 +310,3 @@ unsigned rvt_free_all_qps(struct rvt_device *device)
 	rvt_qp_iter(device, free_qp_cb, &count);
 	return count;
 }
-
-bool rvt_swqe_has_lkey(const struct rvt_swqe *wqe, uint32_t lkey)
-{
-	for (uint32_t i = 0; i < wqe->list.count; i++) {
-		if (wqe->list.segments[i].mr->key == lkey)
-			return true;
-	}
-	return false;
-}
-
-bool rvt_qp_sends_has_lkey(const struct rvt_qp *qp, uint32_t lkey)
-{
-	for (uint32_t i = qp->s_last; i != qp->s_head; i++) {
-		if (rvt_swqe_has_lkey(rvt_swqe(qp, i), lkey))
-			return true;
-	}
-	return false;
-}

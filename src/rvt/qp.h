@@ -153,10 +153,6 @@ int rvt_post_recv(struct rvt_qp *qp, const struct rvt_recv_wr *wr) MUST_USE;
  */
 int rvt_alloc_qpn(struct rvt_device *device, uint32_t *ret) MUST_USE;
 void rvt_free_qpn(struct rvt_device *device, uint32_t qpn);
-/** rvt_swqe_has_lkey(), rvt_qp_sends_has_lkey() - does an unfinished send use the region with this
- * key? */
-bool rvt_swqe_has_lkey(const struct rvt_swqe *wqe, uint32_t lkey);
-bool rvt_qp_sends_has_lkey(const struct rvt_qp *qp, uint32_t lkey);
 
 /* For the transport. */
 
@@ -195,9 +191,6 @@ enum rvt_verdict rvt_get_rwqe(struct rvt_qp *qp);
 void rvt_recv_complete(struct rvt_qp *qp, struct rvt_wc *wc);
 /** rvt_recv_fail() - the active receive (if any) ends with the verdict's status. */
 void rvt_recv_fail(struct rvt_qp *qp, enum rvt_verdict verdict);
-/** rvt_recv_drop() - UD and UC: the active receive goes back to be used by the next message. */
-void rvt_recv_rewind(struct rvt_qp *qp);
-
 /**
  * rvt_error_qp() - to ERR: transport stopped, active receive and both queues flushed in order, the
  * event of the verdict raised (once), LAST_WQE_REACHED for SRQ users. Harmless in ERR and RESET.

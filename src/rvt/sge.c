@@ -44,15 +44,6 @@ void rvt_sge_list_put(struct rvt_sge_list *list)
 	list->length = 0;
 }
 
-bool rvt_sge_list_uses(const struct rvt_sge_list *list, const struct rvt_mr *mr)
-{
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->segments[i].mr == mr)
-			return true;
-	}
-	return false;
-}
-
 /* One piece inside of one segment. */
 static enum rvt_verdict copy_piece(struct rvt_device *device, const struct rvt_segment *segment,
 				   uint32_t offset, void *out, const void *in, uint32_t length)

@@ -32,8 +32,6 @@ enum rvt_verdict rvt_sge_list_set(struct rvt_sge_list *list, struct rvt_pd *pd,
 /** rvt_sge_list_put() - release the regions; the list is empty afterwards. Harmless on an empty
  * list. */
 void rvt_sge_list_put(struct rvt_sge_list *list);
-/** rvt_sge_list_uses() - has_lkey: does a segment lie in @mr? */
-bool rvt_sge_list_uses(const struct rvt_sge_list *list, const struct rvt_mr *mr);
 
 /**
  * rvt_copy_from_sge() - gather: @length bytes at @offset of @list to @to. The range lies inside

@@ -455,7 +455,6 @@ static void test_sge_list(void **state)
 {
 	struct rvt_mr *a = world_region(buffer, 100, RVT_ACCESS_LOCAL_WRITE);
 	struct rvt_mr *b = world_region(buffer + 100, 100, 0);
-	struct rvt_mr *c = world_region(buffer + 200, 100, RVT_ACCESS_LOCAL_WRITE);
 	struct rvt_segment segments[4];
 	struct rvt_sge_list list = { .segments = segments };
 	struct rvt_sge sges[4] = { { at(10), 20, a->key },
@@ -470,9 +469,6 @@ static void test_sge_list(void **state)
 	assert_int_equal(list.length, 125);
 	assert_int_equal(a->references, 3);
 	assert_int_equal(b->references, 2);
-	assert_true(rvt_sge_list_uses(&list, a));
-	assert_true(rvt_sge_list_uses(&list, b));
-	assert_false(rvt_sge_list_uses(&list, c));
 	rvt_sge_list_put(&list);
 	rvt_sge_list_put(&list);
 	assert_int_equal(list.count, 0);
@@ -683,7 +679,6 @@ static void test_allocations(void **state)
 	world_fail_allocations(fail_reg, fail_dereg);
 	world_fail_allocations(fail_null, fail_dereg);
 	world_fail_allocations(fail_window, fail_dealloc);
-	assert_true(list_empty(&w.device.mr_list));
 }
 
 int main(void)
